@@ -4,6 +4,7 @@
 
 #include <stdexcept>
 
+#include "bindings_forest.hpp"
 #include "packed_forest.hpp"
 #include "tree_differences.hpp"
 
@@ -63,4 +64,5 @@ NB_MODULE(_kernels, m) {
            "nodes"_a, "roots"_a, "values"_a, "n_features"_a);
   m.def("tree_differences", &tree_differences, "forest"_a, "centre"_a, "upper"_a, "lower"_a,
         "output"_a, "sums"_a.noconvert());
+  jarf_bindings::register_forest(m);
 }
