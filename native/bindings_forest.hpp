@@ -246,7 +246,8 @@ inline void make_axes(jarf::AxesSpec* self, std::size_t n_candidates, In<double,
 
 inline void make_sparse_random(jarf::SparseRandomSpec* self, std::size_t n_candidates,
                                double mean_size, In<float, 1> scales) {
-  require(mean_size > 0.0 && mean_size < 700.0, "mean_size must lie between 0 and 700");
+  require(mean_size > 0.0 && mean_size <= static_cast<double>(scales.shape(0)),
+          "mean_size must lie between 0 and the number of columns");
   new (self) jarf::SparseRandomSpec;
   self->n_candidates = n_candidates;
   self->mean_size = mean_size;

@@ -172,12 +172,12 @@ class SparseRandom : public Proposal {
  public:
   SparseRandom(std::size_t n_candidates, double mean_size, const std::vector<float>& scales)
       : pool_(scales.size(), {}), scales_(scales), n_candidates_(n_candidates) {
-    double chance = std::exp(-mean_size), sum = 0.0;
-    for (std::size_t size = 1; size <= scales.size() && size <= 4096; ++size) {
-      chance *= mean_size / static_cast<double>(size);
-      sum += chance;
+    const double most = mean_size + 10.0 * std::sqrt(mean_size) + 10.0;
+    double sum = 0.0;
+    for (std::size_t size = 1; size <= scales.size() && static_cast<double>(size) <= most; ++size) {
+      const double k = static_cast<double>(size);
+      sum += std::exp(k * std::log(mean_size) - mean_size - std::lgamma(k + 1.0));
       size_chances_.push_back(sum);
-      if (static_cast<double>(size) > mean_size && chance < 1e-12 * sum) break;
     }
   }
 

@@ -124,9 +124,7 @@ class ObliqueForest(BaseEstimator, metaclass=ABCMeta):
             counts = self._tree_weights(weights, seed)
             return grow_tree(space_of(seed), proposal, target, counts, seed, limits, stop)
 
-        self.forest_ = self.forest_.extended(
-            grow_trees(grow_one, seeds, self.n_jobs, self.verbose)
-        )
+        self.forest_ = self.forest_.extended(grow_trees(grow_one, seeds, self.n_jobs, self.verbose))
         self._feature_scales = np.std(X, axis=0, dtype=np.float64)
         if self.oob_score:
             self._score_out_of_bag(X, y, weights)
