@@ -62,6 +62,9 @@ class ClassTarget {
     row_weights_.resize(n_rows);
   }
 
+  // Neither side of a split may weigh less.
+  void set_min_side(double weight) { min_side_ = weight; }
+
   void enter(const std::uint32_t* rows, std::size_t n_rows) {
     for (const std::int32_t known : present_) local_of_[known] = kAbsent;
     present_.clear();
@@ -112,7 +115,9 @@ class ClassTarget {
   void move_row(std::size_t i) { move(classes_[i], row_weights_[i]); }
   double split_score() const {
     const double right_total = total_ - left_total_;
-    if (!(right_total > 0.0)) return -std::numeric_limits<double>::infinity();
+    if (left_total_ < min_side_ || right_total < min_side_ || !(right_total > 0.0)) {
+      return -std::numeric_limits<double>::infinity();
+    }
     return criterion_.side(left_parts_, left_total_) + criterion_.side(right_parts_, right_total);
   }
 
@@ -144,6 +149,7 @@ class ClassTarget {
   std::vector<std::int32_t> present_;    // and back
   std::vector<std::uint32_t> classes_;
   std::vector<double> row_weights_, totals_, left_;
+  double min_side_ = 0.0;
   double total_ = 0.0, parts_ = 0.0, left_total_ = 0.0, left_parts_ = 0.0, right_parts_ = 0.0;
 };
 
@@ -151,6 +157,9 @@ class SquaredError {
  public:
   SquaredError(const double* responses, const double* weights, std::size_t n_rows)
       : responses_(responses), weights_(weights), centred_(n_rows), row_weights_(n_rows) {}
+
+  // Neither side of a split may weigh less.
+  void set_min_side(double weight) { min_side_ = weight; }
 
   // Responses are centred within the node: sums of squares then keep their digits.
   void enter(const std::uint32_t* rows, std::size_t n_rows) {
@@ -187,7 +196,9 @@ class SquaredError {
   void move_row(std::size_t i) { move(row_weights_[i], row_weights_[i] * centred_[i]); }
   double split_score() const {
     const double right_total = total_ - left_total_, right_sum = sum_ - left_sum_;
-    if (!(right_total > 0.0)) return -std::numeric_limits<double>::infinity();
+    if (left_total_ < min_side_ || right_total < min_side_ || !(right_total > 0.0)) {
+      return -std::numeric_limits<double>::infinity();
+    }
     return left_sum_ * left_sum_ / left_total_ + right_sum * right_sum / right_total;
   }
 
@@ -208,6 +219,7 @@ class SquaredError {
   const double* weights_;
   std::vector<double> centred_, row_weights_;
   bool pure_ = false;
+  double min_side_ = 0.0;
   double total_ = 0.0, mean_ = 0.0, sum_ = 0.0, left_total_ = 0.0, left_sum_ = 0.0;
 };
 

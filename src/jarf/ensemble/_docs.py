@@ -13,6 +13,8 @@ min_samples_split : int or float, default=2
     A node of fewer rows is a leaf; a float is a fraction of the rows.
 min_samples_leaf : int or float, default=1
     The least number of rows in a leaf, whatever their weights; a float is a fraction.
+min_weight_fraction_leaf : float, default=0.0
+    The least share of a tree's weight in a leaf.
 max_leaf_nodes : int, default=None
     With a number, the node that gains most is split next until there are so many leaves.
 min_impurity_decrease : float, default=0.0
@@ -69,7 +71,7 @@ oob_prediction_ : ndarray of shape (n_samples,)
 def documented(cls: _Class) -> _Class:
     """Fill the marks <criterion>, <limits>, <sampling> and <attributes> of a class docstring."""
     classifies = cls.__name__.endswith("Classifier")
-    default = cls.__init__.__kwdefaults__ or {}
+    default = vars(cls)["__init__"].__kwdefaults__
     sampling = _SAMPLING.format(score="the accuracy" if classifies else "R2")
     attributes = (_CLASSIFIER_ATTRIBUTES if classifies else _REGRESSOR_ATTRIBUTES, _ATTRIBUTES)
     parts = {
