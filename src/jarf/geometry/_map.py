@@ -56,24 +56,28 @@ class LinearMap:
     Parameters
     ----------
     mean, scale : ndarray of shape (n_features,)
-    matrix : ndarray of shape (n_features, n_components)
+    matrix : ndarray of shape (n_features, n_components), default=None
+        None only standardises.
     """
 
     mean: np.ndarray
     scale: np.ndarray
-    matrix: np.ndarray
+    matrix: np.ndarray | None = None
 
     def transform(self, X: np.ndarray) -> np.ndarray:
         """Map the rows of ``X``, keeping its float type."""
-        mapped = np.empty((len(X), self.matrix.shape[1]), dtype=X.dtype)
+        width = X.shape[1] if self.matrix is None else self.matrix.shape[1]
+        mapped = np.empty((len(X), width), dtype=X.dtype)
         size = max(1, BLOCK_VALUES // X.shape[1])
         for start in range(0, len(X), size):
             rows = slice(start, start + size)
-            mapped[rows] = ((X[rows] - self.mean) / self.scale) @ self.matrix
+            block = (X[rows] - self.mean) / self.scale
+            mapped[rows] = block if self.matrix is None else block @ self.matrix
         return mapped
 
     def inverse_transform(self, Z: np.ndarray) -> np.ndarray:
         """Undo :meth:`transform`; a matrix that cannot be undone is refused."""
+        assert self.matrix is not None
         d, r = self.matrix.shape
         if r < d:
             raise ValueError(
@@ -105,6 +109,7 @@ class LinearMap:
         -------
         ndarray of shape (n_features,)
         """
+        assert self.matrix is not None
         share = (self.matrix * (spread / self.scale)[:, None]) ** 2
         total = share.sum(axis=0)
         return (share / np.where(total > 0, total, 1.0)) @ importances

@@ -52,9 +52,9 @@ class JacobianPreconditioner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         ``max_features="sqrt"`` and leaves of one row; a classifier if ``y`` holds classes, a
         regressor if it is continuous (:func:`sklearn.utils.multiclass.type_of_target` decides;
         hand in a regressor for a target of integers). A model that is already fitted is handed
-        in as :class:`sklearn.frozen.FrozenEstimator` and not fitted again. The surrogate sees
-        the original columns in their original units: put a model that wants scaled inputs in a
-        pipeline with a scaler.
+        in as :class:`sklearn.frozen.FrozenEstimator` and not fitted again; it must have been
+        fitted on the columns as they are, while a surrogate that is fitted here sees them
+        standardised (if ``standardize``).
     n_probes : int or float, default=10_000
         How many training rows the surrogate is differentiated at: a number (at most all of
         them) or, as a float, a fraction of the rows.
@@ -105,7 +105,7 @@ class JacobianPreconditioner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     steps_ : ndarray of shape (n_features,)
         Distance between the two probes of each feature, in the units of ``X``.
     surrogate_ : estimator
-        The fitted surrogate.
+        The fitted surrogate, in standardised columns if ``standardize`` and not frozen.
     classes_ : ndarray
         The classes, in classification only.
     mean_, scale_ : ndarray of shape (n_features,)
@@ -221,23 +221,33 @@ class JacobianPreconditioner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         )
         self._check(surrogate, X)
         labels = self._encode(y, surrogate) if classification else y
+        kept = np.arange(len(X))
         weights = None if sample_weight is None else check_sample_weight(sample_weight, X)
+        if weights is not None and not weights.all():  # a row of weight zero is no row
+            kept = np.flatnonzero(weights)
+            X, labels, weights = X[kept], labels[kept], weights[kept]
         rng = check_random_state(self.random_state)
         stages = Stages(type(self).__name__, self.verbose)
 
         self._standardise(X)
+        scaled = self.standardize and not is_frozen(surrogate)
+        seen = LinearMap(self.mean_, self.scale_).transform(X) if scaled else X
         with stages.stage("surrogate"):
             self.surrogate_ = fit_copy(
-                surrogate, X, labels, sample_weight=weights, random_state=rng, n_jobs=self.n_jobs
+                surrogate, seen, labels, sample_weight=weights, random_state=rng, n_jobs=self.n_jobs
             )
         with stages.stage("gradients"):
-            self._probe_rows = self._choose_probes(len(X), rng, stages)
-            ejop = self._differentiate(X, labels, weights, keep_gradients)
-        self.ejop_ = ejop.rescaled(self.scale_)
+            probes = self._choose_probes(len(X), rng, stages)
+            self.steps_ = difference_steps(X, self.step, self.step_rule, unit=self.scale_)
+            steps = self.steps_ / self.scale_ if scaled else self.steps_
+            ejop = self._differentiate(seen, labels, weights, probes, steps, keep_gradients)
+        self.ejop_ = ejop if scaled else ejop.rescaled(self.scale_)
         self.preconditioner_ = preconditioner_matrix(self.ejop_.matrix, self.gamma, self.normalize)
+        self._probe_rows = kept[probes]
         self._spectrum = None
-        self._map = LinearMap(self.mean_, self.scale_, self._map_matrix())
-        self._n_features_out = self._map.matrix.shape[1]
+        matrix = self._map_matrix()
+        self._map = LinearMap(self.mean_, self.scale_, matrix)
+        self._n_features_out = matrix.shape[1]
         self.stage_times_ = stages.times
         return self
 
@@ -285,12 +295,8 @@ class JacobianPreconditioner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
             return np.arange(n)
         return np.sort(rng.choice(n, size=wanted, replace=False))
 
-    def _differentiate(self, X, labels, weights, keep) -> EJOP:
-        self.steps_ = difference_steps(X, self.step, self.step_rule, unit=self.scale_)
-        differences = Differences(
-            self.steps_, X.min(axis=0), X.max(axis=0), self.scheme, self.boundary
-        )
-        rows = self._probe_rows
+    def _differentiate(self, X, labels, weights, rows, steps, keep) -> EJOP:
+        differences = Differences(steps, X.min(axis=0), X.max(axis=0), self.scheme, self.boundary)
         blocks = gradient_blocks(
             self.surrogate_,
             X[rows] if len(rows) < len(X) else X,
