@@ -257,7 +257,7 @@ class Grower {
     const std::size_t middle = task.begin + n_left;
     const Task left{task.begin, middle, task.depth + 1, found.memory, add_node()};
     const Task right{middle, task.end, task.depth + 1, found.memory, add_node()};
-    tree_.nodes[task.node] = {feature, threshold, left.node, right.node};
+    tree_.nodes[task.node] = {feature, threshold, {left.node, right.node}};
     return {left, right};
   }
 
@@ -272,7 +272,7 @@ class Grower {
   }
 
   std::int32_t add_node() {
-    tree_.nodes.push_back({-1, 0.0f, 0, 0});
+    tree_.nodes.push_back({-1, 0.0f, {0, 0}});
     tree_.weights.push_back(0.0);
     tree_.gains.push_back(0.0);
     return static_cast<std::int32_t>(tree_.nodes.size()) - 1;
@@ -281,7 +281,7 @@ class Grower {
   // The target still holds the node's rows.
   void make_leaf(std::int32_t node) {
     const std::int32_t value = target_.leaf(tree_.values);
-    tree_.nodes[node] = {-1, 0.0f, value, value};
+    tree_.nodes[node] = {-1, 0.0f, {value, value}};
   }
 
   const Columns& columns_;

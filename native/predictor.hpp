@@ -36,13 +36,13 @@ struct ObliqueForest {
     std::int32_t index = root;
     while (trees.nodes[index].feature != -1) {
       const Node& node = trees.nodes[index];
-      index = value(node, row) <= node.threshold ? node.left : node.right;
+      index = node.child[PackedForest::side(node, value(node, row))];
     }
     return index;
   }
 
   void check(std::size_t n_features) const {
-    trees.check_children([&](const Node& node) {
+    trees.check_nodes([&](const Node& node) {
       return node.feature < -1 ? static_cast<std::size_t>(-2 - node.feature) < n_projections
                                : static_cast<std::size_t>(node.feature) < n_features;
     });
@@ -66,7 +66,7 @@ inline void add_predictions(const ObliqueForest& forest, const float* rows, std:
     for (std::size_t row = 0; row < n_rows; ++row) {
       if (skipped && skipped[row]) continue;
       const std::int32_t node = forest.leaf_of(forest.trees.roots[tree], rows + row * n_features);
-      const std::size_t leaf = static_cast<std::size_t>(forest.trees.nodes[node].left);
+      const std::size_t leaf = static_cast<std::size_t>(forest.trees.nodes[node].child[0]);
       double* sum = sums + row * n_outputs;
       if (leaf < forest.n_pure) {
         sum[leaf] += 1.0;

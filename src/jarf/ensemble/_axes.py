@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from jarf.ensemble._backend import backend
-from jarf.ensemble._docs import documented
+from jarf.ensemble._forest_docs import documented
 from jarf.ensemble._oblique import ForestClassifierMixin, ForestRegressorMixin, ObliqueForest
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.linalg import cython_lapack
 
 from jarf.ensemble._backend import backend
-from jarf.ensemble._docs import documented
+from jarf.ensemble._forest_docs import documented
 from jarf.ensemble._oblique import ForestClassifierMixin, ForestRegressorMixin, ObliqueForest
 
 _CONSTRAINTS = {"projection_bootstrap": ["boolean"]}

@@ -10,7 +10,7 @@ import numpy as np
 
 from jarf._sklearn import Interval
 from jarf.ensemble._backend import backend
-from jarf.ensemble._docs import documented
+from jarf.ensemble._forest_docs import documented
 from jarf.ensemble._growing import Space, Target, rotate_space
 from jarf.ensemble._oblique import ForestClassifierMixin, ForestRegressorMixin, ObliqueForest
 

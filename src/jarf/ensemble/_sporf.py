@@ -9,7 +9,7 @@ import numpy as np
 
 from jarf._sklearn import Interval
 from jarf.ensemble._backend import backend
-from jarf.ensemble._docs import documented
+from jarf.ensemble._forest_docs import documented
 from jarf.ensemble._oblique import ForestClassifierMixin, ForestRegressorMixin, ObliqueForest
 
 _CONSTRAINTS = {
