@@ -194,7 +194,7 @@ class Grower {
     float lowest, highest;
     project(candidate, task, values_.data(), lowest, highest);
     if (!(lowest < highest) || !std::isfinite(highest - lowest)) return Verdict::constant;
-    const bool large = n_rows >= limits_.histogram_from && target_.bin_width() * 256 <= 4 * n_rows;
+    const bool large = n_rows >= limits_.histogram_from && search_.can_sample(n_rows);
     const bool better = large ? search_.sampled(values_.data(), n_rows, lowest, highest, best)
                               : search_.exact(values_.data(), n_rows, best);
     if (!better) return Verdict::worse;
@@ -221,16 +221,28 @@ class Grower {
       for (std::size_t i = 0; i < n_rows; ++i) out[i] = column[rows[i]];
     } else {
       for (std::size_t i = 0; i < n_rows; ++i) out[i] = first * column[rows[i]];
-      for (std::size_t k = 1; k < direction.size; ++k) {
-        column = columns_.column(direction.features[k]);
-        const float weight = direction.weights[k];
-        for (std::size_t i = 0; i < n_rows; ++i) out[i] += weight * column[rows[i]];
-      }
+      std::size_t k = 1;
+      for (; k + 4 <= direction.size; k += 4) add_columns<4>(direction, k, rows, n_rows, out);
+      for (; k + 2 <= direction.size; k += 2) add_columns<2>(direction, k, rows, n_rows, out);
+      for (; k < direction.size; ++k) add_columns<1>(direction, k, rows, n_rows, out);
     }
-    lowest = highest = out[0];
-    for (std::size_t i = 1; i < n_rows; ++i) {
-      lowest = out[i] < lowest ? out[i] : lowest;
-      highest = out[i] > highest ? out[i] : highest;
+    range_of(out, n_rows, lowest, highest);
+  }
+
+  // Adds a few weighted columns in one pass, one after the other for each row.
+  template <std::size_t n_columns>
+  void add_columns(const Direction& direction, std::size_t first, const std::uint32_t* rows,
+                   std::size_t n_rows, float* out) const {
+    const float* columns[n_columns];
+    float weights[n_columns];
+    for (std::size_t k = 0; k < n_columns; ++k) {
+      columns[k] = columns_.column(direction.features[first + k]);
+      weights[k] = direction.weights[first + k];
+    }
+    for (std::size_t i = 0; i < n_rows; ++i) {
+      float sum = out[i];
+      for (std::size_t k = 0; k < n_columns; ++k) sum += weights[k] * columns[k][rows[i]];
+      out[i] = sum;
     }
   }
 

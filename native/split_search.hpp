@@ -59,6 +59,9 @@ class SplitSearch {
     return true;
   }
 
+  // Whether bins could be coarse enough to cost less than the rows, yet be fine enough.
+  bool can_sample(std::size_t n_rows) const { return n_rows >= kMinEdges * target_.bin_width(); }
+
   // Thresholds between quantiles of a sample of the values.
   bool sampled(const float* values, std::size_t n_rows, float lowest, float highest, Split& best) {
     choose_edges(values, n_rows, lowest, highest);
@@ -120,13 +123,15 @@ class SplitSearch {
   // Edges are middles between quantiles of every k-th value. A table over equal steps of the range
   // says where to begin looking for a value's bin.
   void choose_edges(const float* values, std::size_t n_rows, float lowest, float highest) {
-    const std::size_t n_sample = std::min(n_rows, kSample);
+    const std::size_t n_edges =
+        std::min(kMaxEdges, std::max(kMinEdges, n_rows / target_.bin_width()));
+    const std::size_t n_sample = std::min(n_rows, 4 * n_edges);
     sample_.resize(n_sample);
     for (std::size_t i = 0; i < n_sample; ++i) sample_[i] = values[i * n_rows / n_sample];
     std::sort(sample_.begin(), sample_.end());
     edges_.clear();
-    for (std::size_t k = 1; k < kEdges; ++k) {
-      const std::size_t at = k * n_sample / kEdges;
+    for (std::size_t k = 1; k < n_edges; ++k) {
+      const std::size_t at = k * n_sample / n_edges;
       if (at == 0 || !(sample_[at - 1] < sample_[at])) continue;
       edges_.push_back(between(sample_[at - 1], sample_[at]));
     }
@@ -157,7 +162,7 @@ class SplitSearch {
     return bin;
   }
 
-  static constexpr std::size_t kSample = 1024, kEdges = 256, kCells = 1024;
+  static constexpr std::size_t kMinEdges = 48, kMaxEdges = 256, kCells = 1024;
 
   Target& target_;
   std::size_t min_leaf_;
