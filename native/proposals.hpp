@@ -189,9 +189,10 @@ class SparseRandom : public Proposal {
 
   bool next(Direction& candidate) override {
     if (n_found_ == n_candidates_) return false;
-    const bool desperate = n_tried_ >= 2 * n_candidates_ + 8;
+    const std::size_t enough = 2 * n_candidates_ + 8;
+    const bool desperate = n_tried_ >= enough;
     if (desperate && n_found_ > 0) return false;
-    if (!desperate) pool_.put_back();
+    if (n_tried_ <= enough) pool_.put_back();
     std::size_t size = desperate ? 1 : draw_size();
     size = std::min(size, pool_.n_left());
     if (size == 0) return false;

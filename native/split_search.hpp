@@ -120,7 +120,8 @@ class SplitSearch {
     }
   }
 
-  // Edges are middles between quantiles of every k-th value. A table over equal steps of the range
+  // Edges lie where the sorted sample, every k-th value, first changes after an equal share of
+  // it: quantiles, and all values where they are few. A table over equal steps of the range
   // says where to begin looking for a value's bin.
   void choose_edges(const float* values, std::size_t n_rows, float lowest, float highest) {
     const std::size_t n_edges =
@@ -130,10 +131,11 @@ class SplitSearch {
     for (std::size_t i = 0; i < n_sample; ++i) sample_[i] = values[i * n_rows / n_sample];
     std::sort(sample_.begin(), sample_.end());
     edges_.clear();
-    for (std::size_t k = 1; k < n_edges; ++k) {
-      const std::size_t at = k * n_sample / n_edges;
-      if (at == 0 || !(sample_[at - 1] < sample_[at])) continue;
+    const std::size_t share = n_sample / n_edges;
+    for (std::size_t at = 1, due = share; at < n_sample; ++at) {
+      if (at < due || !(sample_[at - 1] < sample_[at])) continue;
       edges_.push_back(between(sample_[at - 1], sample_[at]));
+      due = at + share;
     }
     if (edges_.empty()) edges_.push_back(between(lowest, highest));
     step_ = static_cast<float>(kCells) / (highest - lowest);

@@ -41,7 +41,7 @@ def test_sporf_weights_are_signs_in_standard_deviations():
         nonzero = np.abs(row[row != 0])
         np.testing.assert_allclose(nonzero, nonzero[0], rtol=1e-5)
     signs = np.sign(weights[weights != 0])
-    assert 0.3 < (signs > 0).mean()
+    assert (signs > 0).mean() > 0.3
     raw = normals(SPORFClassifier(5, standardize=False, random_state=0).fit(WINE, KIND))
     for row in raw:
         np.testing.assert_allclose(np.abs(row[row != 0]), np.abs(row).max(), rtol=1e-5)

@@ -86,7 +86,7 @@ def test_importances_do_not_depend_on_units():
 
 
 def test_predictions_are_means_of_leaves(case):
-    model, X, y = case
+    model, X, _ = case
     forest, leaves = model.forest_, model.apply(X)
     values = forest.values[forest.nodes[leaves + forest.roots, 2]].mean(axis=1)
     predicted = model.predict_proba(X) if hasattr(model, "classes_") else model.predict(X)[:, None]

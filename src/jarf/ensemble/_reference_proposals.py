@@ -176,10 +176,11 @@ class SparseRandom:
     def next(self) -> tuple[list[int], np.ndarray] | None:
         if self.n_found == self.n_candidates:
             return None
-        desperate = self.n_tried >= 2 * self.n_candidates + 8
+        enough = 2 * self.n_candidates + 8
+        desperate = self.n_tried >= enough
         if desperate and self.n_found > 0:
             return None
-        if not desperate:
+        if self.n_tried <= enough:
             self.pool.put_back()
         size = 1 if desperate else self._draw_size()
         size = min(size, len(self.pool.order) - self.pool.front)
