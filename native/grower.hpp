@@ -196,7 +196,7 @@ class Grower {
     if (!(lowest < highest) || !std::isfinite(highest - lowest)) return Verdict::constant;
     const bool large = n_rows >= limits_.histogram_from && search_.can_sample(n_rows);
     const bool better = large ? search_.sampled(values_.data(), n_rows, lowest, highest, best)
-                              : search_.exact(values_.data(), n_rows, best);
+                              : search_.exact(values_.data(), n_rows, lowest, highest, best);
     if (!better) return Verdict::worse;
     std::swap(values_, best_values_);
     return Verdict::better;

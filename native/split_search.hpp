@@ -27,17 +27,17 @@ class SplitSearch {
       : target_(target), min_leaf_(min_leaf), first_(n_rows), second_(n_rows) {}
 
   // Every threshold between two neighbouring values. True if `best` was improved.
-  bool exact(const float* values, std::size_t n_rows, Split& best) {
+  bool exact(const float* values, std::size_t n_rows, float lowest, float highest, Split& best) {
     Key *keys = first_.data(), *spare = second_.data();
     for (std::size_t i = 0; i < n_rows; ++i) keys[i] = make_key(values[i], i);
-    sort_keys(keys, spare, n_rows);
-    target_.all_right();
+    sort_keys(keys, spare, values, n_rows, lowest, highest, counts_);
+    typename Target::Sides sides(target_);
     std::size_t best_at = 0;
     const std::size_t last = n_rows - min_leaf_;
     for (std::size_t i = 0; i < last; ++i) {
-      target_.move_row(key_row(keys[i]));
+      sides.move_row(key_row(keys[i]));
       if (i + 1 < min_leaf_ || key_bits(keys[i]) == key_bits(keys[i + 1])) continue;
-      if (improves(best)) best_at = i + 1;
+      if (improves(best, sides.score())) best_at = i + 1;
     }
     if (best_at == 0) return false;
     best.threshold = between(float_of_bits(key_bits(keys[best_at - 1])),
@@ -80,8 +80,7 @@ class SplitSearch {
   std::size_t n_filled() const { return n_filled_; }
 
  private:
-  bool improves(Split& best) {
-    const double score = target_.split_score();
+  static bool improves(Split& best, double score) {
     if (!(score > best.score)) return false;
     best.score = score;
     best.found = true;
@@ -104,17 +103,17 @@ class SplitSearch {
   template <class Improved>
   void scan(std::size_t n_bins, std::size_t n_rows, Split& best, Improved improved) {
     const std::size_t width = target_.bin_width();
-    target_.all_right();
+    typename Target::Sides sides(target_);
     std::size_t n_left = 0, previous = n_bins;
     n_filled_ = 0;
     for (std::size_t bin = 0; bin < n_bins; ++bin) {
       if (counts_[bin] == 0) continue;
       ++n_filled_;
       if (n_left >= min_leaf_ && n_rows - n_left >= min_leaf_ && previous < n_bins &&
-          improves(best)) {
+          improves(best, sides.score())) {
         improved(previous, bin);
       }
-      target_.move_bin(histogram_.data() + bin * width);
+      sides.move_bin(histogram_.data() + bin * width);
       n_left += counts_[bin];
       previous = bin;
     }
@@ -126,7 +125,7 @@ class SplitSearch {
   void choose_edges(const float* values, std::size_t n_rows, float lowest, float highest) {
     const std::size_t n_edges =
         std::min(kMaxEdges, std::max(kMinEdges, n_rows / target_.bin_width()));
-    const std::size_t n_sample = std::min(n_rows, 4 * n_edges);
+    const std::size_t n_sample = std::min(n_rows, 2 * n_edges);
     sample_.resize(n_sample);
     for (std::size_t i = 0; i < n_sample; ++i) sample_[i] = values[i * n_rows / n_sample];
     std::sort(sample_.begin(), sample_.end());
@@ -164,7 +163,7 @@ class SplitSearch {
     return bin;
   }
 
-  static constexpr std::size_t kMinEdges = 48, kMaxEdges = 256, kCells = 1024;
+  static constexpr std::size_t kMinEdges = 48, kMaxEdges = 160, kCells = 512;
 
   Target& target_;
   std::size_t min_leaf_;
