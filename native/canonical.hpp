@@ -69,16 +69,9 @@ class CanonicalCorrelation : public Proposal {
   void draw_features(const NodeView& node) {
     features_.clear();
     while (features_.size() < n_features_) {
-      const std::int32_t feature = pool_.draw(*node.rng);
+      const std::int32_t feature = pool_.draw_varying(columns_, node);
       if (feature < 0) break;
-      const float* column = columns_.column(feature);
-      std::size_t i = 1;
-      while (i < node.n_rows && column[node.rows[i]] == column[node.rows[0]]) ++i;
-      if (i == node.n_rows) {
-        pool_.last_was_constant();
-      } else {
-        features_.push_back(feature);
-      }
+      features_.push_back(feature);
     }
   }
 

@@ -261,6 +261,10 @@ def test_border_refuses_nonsense():
         grow_tree(space, axes(), classes(LABELS), np.ones(299), 0, Limits())
     with pytest.raises(ValueError, match="above zero"):
         grow_tree(space, axes(), classes(LABELS), np.zeros(300), 0, Limits())
+    with pytest.raises(ValueError, match="chances"):
+        grow(X, classes(LABELS), backend().Axes(2, np.ones(5)))
+    with pytest.raises(ValueError, match="scales"):
+        grow(X, classes(LABELS), backend().SparseRandom(2, 2.0, np.ones(5, np.float32)))
     with pytest.raises(ValueError, match="mean_size"):
         backend().SparseRandom(2, 0.0, np.ones(3, np.float32))
 

@@ -88,6 +88,13 @@ class FeaturePool:
         self.front += 1
         return self.order[self.front - 1]
 
+    def draw_varying(self, node: NodeView) -> int:
+        while (feature := self.draw(node.rng)) >= 0:
+            if np.any(node.X[:, feature] != node.X[0, feature]):
+                break
+            self.last_was_constant()
+        return feature
+
     def last_was_constant(self) -> None:
         self._exchange(self.n_constant, self.front - 1)
         self.n_constant += 1
@@ -170,7 +177,7 @@ class SparseRandom:
         return made
 
     def begin(self, node: NodeView) -> None:
-        self.rng, self.n_found, self.n_tried = node.rng, 0, 0
+        self.node, self.n_found, self.n_tried = node, 0, 0
         self.pool.begin(node.memory)
 
     def next(self) -> tuple[list[int], np.ndarray] | None:
@@ -183,28 +190,27 @@ class SparseRandom:
         if self.n_tried <= enough:
             self.pool.put_back()
         size = 1 if desperate else self._draw_size()
-        size = min(size, len(self.pool.order) - self.pool.front)
-        if size == 0:
+        features: list[int] = []
+        weights: list[float] = []
+        while len(features) < size:
+            feature = self.pool.draw_varying(self.node)
+            if feature < 0:
+                break
+            features.append(feature)
+            sign = 1 if self.node.rng.next() >> 63 else -1
+            weights.append(sign * self.scales[feature])
+        if not features:
             return None
-        features, weights = [], np.ones(size, np.float32)
-        for k in range(size):
-            features.append(self.pool.draw(self.rng))
-            if size > 1:
-                scale = self.scales[features[k]]
-                weights[k] = scale if self.rng.next() >> 63 else -scale
         self.n_found += 1
         self.n_tried += 1
-        self.size = size
-        return features, weights
+        return features, np.array(weights if len(features) > 1 else [1.0], np.float32)
 
     def _draw_size(self) -> int:
-        mark = self.rng.uniform() * self.size_chances[-1]
+        mark = self.node.rng.uniform() * self.size_chances[-1]
         return 1 + min(bisect_right(self.size_chances, mark), len(self.size_chances) - 1)
 
     def was_constant(self) -> None:
         self.n_found -= 1
-        if self.size == 1:
-            self.pool.last_was_constant()
 
     def memory(self) -> int:
         return self.pool.n_constant
@@ -228,13 +234,10 @@ class CanonicalCorrelation:
         self.n_good = 0
         self.features: list[int] = []
         while len(self.features) < self.n_drawn:
-            feature = self.pool.draw(node.rng)
+            feature = self.pool.draw_varying(node)
             if feature < 0:
                 break
-            if np.all(node.X[:, feature] == node.X[0, feature]):
-                self.pool.last_was_constant()
-            else:
-                self.features.append(feature)
+            self.features.append(feature)
         self.queue: list[tuple[list[int], np.ndarray]] = []
         if not self.features:
             return
