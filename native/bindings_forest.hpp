@@ -257,8 +257,9 @@ inline void make_sparse_random(jarf::SparseRandomSpec* self, std::size_t n_candi
 }
 
 inline void make_canonical(jarf::CanonicalSpec* self, std::size_t n_features, bool resample,
-                           nb::handle dsyev) {
+                           nb::handle dsyev, In<double, 1> chances) {
   new (self) jarf::CanonicalSpec;
+  self->chances = to_vector<double>(chances);
   self->n_features = n_features;
   self->resample = resample;
   void* pointer = PyCapsule_GetPointer(dsyev.ptr(), PyCapsule_GetName(dsyev.ptr()));
@@ -289,7 +290,8 @@ inline void register_forest(nb::module_& m) {
   nb::class_<jarf::SparseRandomSpec, jarf::ProposalSpec>(m, "SparseRandom")
       .def("__init__", &make_sparse_random, "n_candidates"_a, "mean_size"_a, "scales"_a);
   nb::class_<jarf::CanonicalSpec, jarf::ProposalSpec>(m, "CanonicalCorrelation")
-      .def("__init__", &make_canonical, "n_features"_a, "resample"_a, "dsyev"_a);
+      .def("__init__", &make_canonical, "n_features"_a, "resample"_a, "dsyev"_a,
+           "chances"_a);
   nb::class_<jarf::SequenceSpec, jarf::ProposalSpec>(m, "Sequence")
       .def("__init__", &make_sequence, "parts"_a);
 

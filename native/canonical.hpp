@@ -24,9 +24,10 @@ using Dsyev = void (*)(char* jobz, char* uplo, int* n, double* a, int* lda, doub
 
 class CanonicalCorrelation : public Proposal {
  public:
-  CanonicalCorrelation(const Columns& columns, std::size_t n_features, bool resample, Dsyev dsyev)
+  CanonicalCorrelation(const Columns& columns, std::size_t n_features, bool resample, Dsyev dsyev,
+                       const std::vector<double>& chances)
       : columns_(columns),
-        pool_(columns.n_columns, {}),
+        pool_(columns.n_columns, chances),
         n_features_(std::min(n_features, columns.n_columns)),
         resample_(resample),
         dsyev_(dsyev) {}
@@ -273,8 +274,12 @@ struct CanonicalSpec : ProposalSpec {
   std::size_t n_features;
   bool resample;  // the projection bootstrap
   Dsyev dsyev;
+  std::vector<double> chances;  // empty: all alike
   std::unique_ptr<Proposal> make(const Columns& columns) const override {
-    return std::make_unique<CanonicalCorrelation>(columns, n_features, resample, dsyev);
+    if (!chances.empty() && chances.size() != columns.n_columns) {
+      throw std::invalid_argument("chances must be empty or have one entry a column");
+    }
+    return std::make_unique<CanonicalCorrelation>(columns, n_features, resample, dsyev, chances);
   }
 };
 

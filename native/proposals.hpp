@@ -190,7 +190,7 @@ class Axes : public Proposal {
 
 // Sparse random directions (SPORF): a few features, each with a weight of plus or minus its scale.
 // The number of features is a Poisson draw without zero; features that are constant in the node are
-// passed over. Where all sums turn out to be constant axes follow, so that no node that could be
+// passed over. A feature of scale 0 is never part of a sum, but a plain axis by itself. Where all sums turn out to be constant axes follow, so that no node that could be
 // split becomes a leaf.
 class SparseRandom : public Proposal {
  public:
@@ -227,11 +227,13 @@ class SparseRandom : public Proposal {
     while (features_.size() < size) {
       const std::int32_t feature = pool_.draw_varying(columns_, node_);
       if (feature < 0) break;
+      if (scales_[feature] == 0.0f && !features_.empty()) continue;  // an axis or nothing
       features_.push_back(feature);
+      if (scales_[feature] == 0.0f) break;
       weights_.push_back((node_.rng->next() >> 63) ? scales_[feature] : -scales_[feature]);
     }
     if (features_.empty()) return false;
-    if (features_.size() == 1) weights_[0] = 1.0f;
+    if (features_.size() == 1) weights_.assign(1, 1.0f);
     ++n_found_;
     ++n_tried_;
     candidate = {features_.data(), weights_.data(), features_.size()};

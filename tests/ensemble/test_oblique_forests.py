@@ -210,8 +210,8 @@ def test_wrong_parameters_are_named(cls, X, y):
     for wrong in ({"n_estimators": 0}, {"max_features": "cube"}, {"max_leaf_nodes": 1}):
         with pytest.raises(ValueError, match=next(iter(wrong))):
             cls(**wrong).fit(X, y)
-    with pytest.raises(ValueError, match="NaN"):
-        cls().fit(np.full((5, 2), np.nan), y[:5])
+    with pytest.raises(ValueError, match="infinity"):
+        cls().fit(np.full((5, 2), np.inf), y[:5])
     assert clone(cls(7, max_depth=3)).get_params()["max_depth"] == 3
 
 

@@ -72,6 +72,7 @@ class AxisForestClassifier(ForestClassifierMixin, _AxisForest):
         random_state=None,
         verbose=0,
         warm_start=False,
+        categorical_features="from_dtype",
         class_weight=None,
     ):
         self._assign(locals())
@@ -130,5 +131,6 @@ class AxisForestRegressor(ForestRegressorMixin, _AxisForest):
         random_state=None,
         verbose=0,
         warm_start=False,
+        categorical_features="from_dtype",
     ):
         self._assign(locals())

@@ -18,14 +18,24 @@ class _CanonicalCorrelationForest(ObliqueForest):
     projection_bootstrap: bool
 
     def _proposal(self, X: np.ndarray) -> Any:
-        n_features = X.shape[1]
-        if self.max_features is None:
-            n_drawn = int(np.ceil(np.log2(n_features) + 1))
-        else:
-            n_drawn = self._n_candidates(n_features)
+        plain = self._plain_axes
+        if not plain.any():
+            return self._canonical(X.shape[1], np.empty(0))
+        axes = backend().Axes(self._n_drawn(np.count_nonzero(plain)), plain.astype(float))
+        if plain.all():
+            return axes
+        n_mixed = np.count_nonzero(~plain)
+        return backend().Sequence([self._canonical(n_mixed, (~plain).astype(float)), axes])
+
+    def _canonical(self, n_features: int, chances: np.ndarray) -> Any:
         return backend().CanonicalCorrelation(
-            min(n_drawn, n_features), self.projection_bootstrap, _dsyev()
+            self._n_drawn(n_features), self.projection_bootstrap, _dsyev(), chances
         )
+
+    def _n_drawn(self, n_features: int) -> int:
+        if self.max_features is None:
+            return min(n_features, int(np.ceil(np.log2(n_features) + 1)))
+        return min(n_features, self._n_candidates(n_features))
 
 
 def _dsyev() -> Any:
@@ -41,7 +51,9 @@ class CanonicalCorrelationForestClassifier(ForestClassifierMixin, _CanonicalCorr
     rows (the projection bootstrap), thresholds from all of them, every canonical component is
     searched, and trees are not grown on bootstrap samples. Departures: classes are compared by
     Gini, as random forests do, trees average class shares instead of voting, and collinear columns
-    are dealt with by dropping small eigenvalues of the node's correlation matrix.
+    are dealt with by dropping small eigenvalues of the node's correlation matrix. Columns that are
+    no numbers (see ``categorical_features``) take no part in the directions: as many of them as the
+    rule of ``max_features`` says are tried as plain axes besides.
 
     Parameters
     ----------
@@ -96,6 +108,7 @@ class CanonicalCorrelationForestClassifier(ForestClassifierMixin, _CanonicalCorr
         random_state=None,
         verbose=0,
         warm_start=False,
+        categorical_features="from_dtype",
         class_weight=None,
     ):
         self._assign(locals())
@@ -159,5 +172,6 @@ class CanonicalCorrelationForestRegressor(ForestRegressorMixin, _CanonicalCorrel
         random_state=None,
         verbose=0,
         warm_start=False,
+        categorical_features="from_dtype",
     ):
         self._assign(locals())

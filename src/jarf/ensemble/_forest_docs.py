@@ -33,7 +33,12 @@ random_state : int, RandomState instance or None, default=None
 verbose : int, default=0
     Progress: 1 for a summary, 10 for a line every few trees.
 warm_start : bool, default=False
-    Keep the trees of the last fit and grow ``n_estimators`` in all."""
+    Keep the trees of the last fit and grow ``n_estimators`` in all.
+categorical_features : "from_dtype", None or array-like, default="from_dtype"
+    Columns that are categories: those of text or category type in a DataFrame, none, or names,
+    indices or a mask. Categories are plain axes, never part of an oblique direction: one column
+    a level up to 50 levels, cross-fitted target means beyond. The same holds for booleans and
+    for the columns that say where a number was missing."""
 
 _CLASS_WEIGHT = """\
 class_weight : dict or "balanced", default=None
@@ -47,7 +52,9 @@ _ATTRIBUTES = """\
 feature_importances_ : ndarray of shape (n_features_in_,)
     Decrease of impurity, credited to the original columns through the cuts' weights.
 forest_ : Forest
-    The arrays of all trees.
+    The arrays of all trees, over the outputs of ``table_``.
+table_ : TableEncoder
+    How the columns became a float matrix, and which of its outputs belongs to which.
 oob_score_ : float
     If ``oob_score``.
 n_features_in_ : int

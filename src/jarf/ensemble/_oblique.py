@@ -17,11 +17,12 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import check_random_state, compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from jarf._sklearn import Interval, StrOptions, check_sample_weight, fit_context
 from jarf.ensemble._forest import Forest, GrownTree, SplitNormals
 from jarf.ensemble._growing import Limits, Space, Target, grow_tree, grow_trees, make_space
+from jarf.table import TableEncoder, fit_table, read_table
 
 
 class ObliqueForest(BaseEstimator, metaclass=ABCMeta):
@@ -42,6 +43,8 @@ class ObliqueForest(BaseEstimator, metaclass=ABCMeta):
     random_state: Any
     verbose: int
     warm_start: bool
+    categorical_features: Any = "from_dtype"
+    table_: TableEncoder
     forest_: Forest
     _tree_seeds: np.ndarray
 
@@ -76,6 +79,7 @@ class ObliqueForest(BaseEstimator, metaclass=ABCMeta):
         "random_state": ["random_state"],
         "verbose": ["verbose"],
         "warm_start": ["boolean"],
+        "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
     }
 
     def _assign(self, parameters: dict[str, Any]) -> None:
@@ -103,8 +107,9 @@ class ObliqueForest(BaseEstimator, metaclass=ABCMeta):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Finite numbers; they are kept as float32.
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Numbers, booleans, text and categories; missing values are welcome. It becomes a
+            float32 matrix.
         y : array-like of shape (n_samples,)
             Class labels or responses.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -115,8 +120,15 @@ class ObliqueForest(BaseEstimator, metaclass=ABCMeta):
         self : object
         """
         more = self.warm_start and hasattr(self, "forest_")
-        X, y = validate_data(
-            self, X, y, dtype=np.float32, order="F", y_numeric=not self._classifies, reset=not more
+        X, y = fit_table(
+            self,
+            X,
+            y,
+            classifies=self._classifies,
+            dtype=np.float32,
+            order="F",
+            sample_weight=sample_weight,
+            reset=not more,
         )
         weights = self._row_weights(X, y, sample_weight)
         used = weights > 0
@@ -226,7 +238,7 @@ class ObliqueForest(BaseEstimator, metaclass=ABCMeta):
 
     def _rows(self, X) -> np.ndarray:
         check_is_fitted(self)
-        return validate_data(self, X, dtype=np.float32, order="C", reset=False)
+        return read_table(self, X, dtype=np.float32, order="C")
 
     def _means(self, X) -> np.ndarray:
         """Average the trees: (n_samples, n_outputs)."""
@@ -260,7 +272,10 @@ class ObliqueForest(BaseEstimator, metaclass=ABCMeta):
             impurity there, times that share; and the ``trees`` and ``nodes`` they belong to.
         """
         check_is_fitted(self)
-        return self.forest_.split_normals()
+        cuts = self.forest_.split_normals()
+        if self.table_.is_identity_:
+            return cuts
+        return cuts._replace(normals=cuts.normals @ self.table_.selector())
 
     @property
     def feature_importances_(self) -> np.ndarray:
@@ -271,7 +286,12 @@ class ObliqueForest(BaseEstimator, metaclass=ABCMeta):
         uncorrelated. For a plain axis this is the usual importance.
         """
         check_is_fitted(self)
-        return self.forest_.importances(self._feature_scales)
+        return self.table_.per_column(self.forest_.importances(self._feature_scales))
+
+    @property
+    def _plain_axes(self) -> np.ndarray:
+        """Outputs of the table that no direction mixes: levels, target means, indicators."""
+        return ~self.table_.is_number
 
     @property
     def _classifies(self) -> bool:
@@ -282,6 +302,11 @@ class ObliqueForest(BaseEstimator, metaclass=ABCMeta):
 
     @abstractmethod
     def _keep_out_of_bag(self, means: np.ndarray, y: np.ndarray, known: np.ndarray) -> None: ...
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
 
 
 def _only(used: np.ndarray, X: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -196,7 +196,11 @@ class SparseRandom:
             feature = self.pool.draw_varying(self.node)
             if feature < 0:
                 break
+            if self.scales[feature] == 0 and features:  # an axis or nothing
+                continue
             features.append(feature)
+            if self.scales[feature] == 0:
+                break
             sign = 1 if self.node.rng.next() >> 63 else -1
             weights.append(sign * self.scales[feature])
         if not features:
@@ -221,12 +225,13 @@ class CanonicalCorrelation:
 
     pool: FeaturePool
 
-    def __init__(self, n_features: int, resample: bool, dsyev: Any = None) -> None:
-        self.n_drawn, self.resample = n_features, resample
+    def __init__(self, n_features: int, resample: bool, dsyev: Any, chances: np.ndarray) -> None:
+        self.n_drawn, self.resample, self.chances = n_features, resample, chances
 
     def make(self, n_features: int) -> CanonicalCorrelation:
-        made = CanonicalCorrelation(min(self.n_drawn, n_features), self.resample)
-        made.pool = FeaturePool(n_features)
+        n_drawn = min(self.n_drawn, n_features)
+        made = CanonicalCorrelation(n_drawn, self.resample, None, self.chances)
+        made.pool = FeaturePool(n_features, self.chances)
         return made
 
     def begin(self, node: NodeView) -> None:

@@ -36,17 +36,20 @@ class _RotationForest(ObliqueForest):
 
         def space_of(seed: int) -> Space:
             rng = np.random.default_rng([seed, 1])
-            groups = self._groups(X.shape[1], rng)
+            groups = self._groups(np.flatnonzero(~self._plain_axes), rng)
             return rotate_space(X, self._rotation(X, target, scales, groups, rng))
 
         return space_of
 
-    def _groups(self, n_features: int, rng: np.random.Generator) -> list[np.ndarray]:
-        """Cut the columns, in random order, into groups of nearly one size."""
+    def _groups(self, features: np.ndarray, rng: np.random.Generator) -> list[np.ndarray]:
+        """Cut columns, in random order, into groups of nearly one size."""
+        n_features = len(features)
+        if n_features == 0:
+            return []
         n_groups = max(1, min(self.n_groups, n_features // 3))
         if self.group_size is not None:
             n_groups = -(-n_features // self.group_size)
-        return np.array_split(rng.permutation(n_features), n_groups)
+        return np.array_split(features[rng.permutation(n_features)], n_groups)
 
     def _rotation(
         self,
@@ -56,8 +59,12 @@ class _RotationForest(ObliqueForest):
         groups: list[np.ndarray],
         rng: np.random.Generator,
     ) -> Rotation:
-        """Make the principal components of every group, each from its own sample of rows."""
-        features, loadings, sizes = [], [], []
+        """Make the principal components of every group, each from its own sample of rows.
+
+        Columns that are no numbers stay as they are.
+        """
+        plain = np.flatnonzero(self._plain_axes)
+        features, loadings, sizes = [plain], [np.ones(len(plain))], [1] * len(plain)
         for group in groups:
             rows = _sample_rows(target, len(X), self.rotation_samples, rng)
             sample = X.T[group][:, rows] / scales[group, None]
@@ -97,7 +104,8 @@ class RotationForestClassifier(ForestClassifierMixin, _RotationForest):
     all components are kept, and the tree is grown on all rows and all rotated columns. Departures:
     the tree is a binary one judged by entropy, not C4.5, trees are not pruned, columns are first
     divided by their standard deviation, and the default number of groups, 6, is that of the paper
-    this library implements; ``group_size=3`` gives the authors' setting.
+    this library implements; ``group_size=3`` gives the authors' setting. Columns that are no
+    numbers (see ``categorical_features``) are not rotated and stay among the tree's columns.
 
     While a tree grows, its rotated columns exist as one float32 matrix; they are not kept.
 
@@ -163,6 +171,7 @@ class RotationForestClassifier(ForestClassifierMixin, _RotationForest):
         random_state=None,
         verbose=0,
         warm_start=False,
+        categorical_features="from_dtype",
         class_weight=None,
     ):
         self._assign(locals())
@@ -235,5 +244,6 @@ class RotationForestRegressor(ForestRegressorMixin, _RotationForest):
         random_state=None,
         verbose=0,
         warm_start=False,
+        categorical_features="from_dtype",
     ):
         self._assign(locals())

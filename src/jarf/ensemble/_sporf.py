@@ -31,6 +31,7 @@ class _SPORF(ObliqueForest):
         if self.standardize:
             deviations = self._feature_scales
             scales = 1.0 / np.where(deviations > 0, deviations, 1.0)
+        scales[self._plain_axes] = 0.0  # never part of a sum
         n_candidates = self._n_candidates(n_features)
         if self.max_features is None:
             n_candidates = int(np.ceil(2 * np.sqrt(n_features)))
@@ -46,6 +47,8 @@ class SPORFClassifier(ForestClassifierMixin, _SPORF):
     better, and they are the defaults. A direction's number of columns is drawn from a Poisson
     distribution without zero, the limit of scattering non-zeros over a random matrix and dropping
     its empty columns. Constant directions are not counted. Columns are put on one scale by default.
+    A column that is no number (see ``categorical_features``) is a direction by itself where it is
+    drawn first, and passed over otherwise.
 
     Parameters
     ----------
@@ -106,6 +109,7 @@ class SPORFClassifier(ForestClassifierMixin, _SPORF):
         random_state=None,
         verbose=0,
         warm_start=False,
+        categorical_features="from_dtype",
         class_weight=None,
     ):
         self._assign(locals())
@@ -175,5 +179,6 @@ class SPORFRegressor(ForestRegressorMixin, _SPORF):
         random_state=None,
         verbose=0,
         warm_start=False,
+        categorical_features="from_dtype",
     ):
         self._assign(locals())

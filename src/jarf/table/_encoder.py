@@ -1,0 +1,236 @@
+"""The table as a float matrix, and the way back from its outputs to the columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+from sklearn.utils import check_random_state
+
+from jarf.table._columns import Column, choose_categories
+from jarf.table._parts import MAX_ONE_HOT, MEDIAN_VALUES, Levels, Numbers, OneHot, TargetMeans
+
+BLOCK_COLUMNS = 256
+
+
+class TableEncoder:
+    """Columns in, float matrix out; every output knows the column it came from.
+
+    Numbers stay as they are; where training had missing values they are filled by the median
+    and a further output says which rows these were. A category of at most 50 levels becomes one
+    output a level (a missing value is a level of its own, an unknown one a row of zeros); one
+    of more levels becomes smoothed target means, cross-fitted for the training rows. Fill
+    values, levels and means do not use sample weights.
+
+    Parameters
+    ----------
+    categorical_features : "from_dtype", None or array-like, default="from_dtype"
+        Which columns are categories: those of text or category type, none, or names, indices
+        or a mask.
+    random_state : int, RandomState instance or None, default=None
+        Seeds the folds of the target means; not touched where there are none.
+
+    Attributes
+    ----------
+    output_columns_ : ndarray of shape (n_outputs,)
+        The original column of every output.
+    output_kinds_ : ndarray of shape (n_outputs,)
+        "number", "level" (0 or 1: one-hot columns and booleans), "target" or "missing".
+    fill_values_ : ndarray of shape (n_columns,)
+        What a missing number is replaced by; NaN for categories.
+    levels_ : dict
+        The levels of each category, by column index; None stands for missing.
+    is_identity_ : bool
+        Whether outputs are the columns themselves.
+    """
+
+    def __init__(self, categorical_features="from_dtype", random_state=None):
+        self.categorical_features = categorical_features
+        self.random_state = random_state
+
+    # --- fit ----------------------------------------------------------------------------------
+
+    def fit_identity(self, X: np.ndarray) -> TableEncoder:
+        """Learn an array of numbers without missing values: only what to fill later."""
+        n_rows, n_columns = X.shape
+        step = max(1, -(-n_rows // MEDIAN_VALUES))
+        self.fill_values_ = np.empty(n_columns)
+        for start in range(0, n_columns, BLOCK_COLUMNS):
+            part = slice(start, start + BLOCK_COLUMNS)
+            self.fill_values_[part] = np.median(X[::step, part], axis=0)
+        self._parts: list[Any] | None = None
+        self._describe(np.arange(n_columns), ["number"] * n_columns)
+        return self
+
+    def fit(self, columns: list[Column], y=None, names=None, classifies=False) -> TableEncoder:
+        """Learn levels, fill values and target means.
+
+        Parameters
+        ----------
+        columns : list of Column
+        y : ndarray of shape (n_rows,), default=None
+            Needed only where a category has many levels.
+        names : list of str, default=None
+        classifies : bool, default=False
+            Whether ``y`` holds classes.
+
+        Returns
+        -------
+        self
+        """
+        if not columns:
+            raise ValueError("Found array with 0 feature(s): a table needs at least one column.")
+        chosen = choose_categories(columns, self.categorical_features, names)
+        self._classes = np.unique(y) if classifies and y is not None else None
+        self._seed: int | None = None
+        targets = None
+        parts: list[Any] = []
+        for column, is_category in zip(columns, chosen.tolist(), strict=True):
+            if not is_category:
+                parts.append(Numbers.fit(column))
+                continue
+            levels = Levels.fit(column)
+            if len(levels) <= MAX_ONE_HOT or y is None:
+                parts.append(OneHot(levels))
+                continue
+            targets = self._targets(y) if targets is None else targets
+            suffixes = [""] if len(targets) == 1 else [f"_{name}" for name in self._classes]
+            parts.append(TargetMeans(levels, suffixes, self._fold_seed()).fit(column, targets))
+        self._parts = parts
+        self.fill_values_ = np.array([getattr(part, "fill", np.nan) for part in parts])
+        sizes = [len(part.kinds) for part in parts]
+        kinds = [kind for part in parts for kind in part.kinds]
+        self._describe(np.repeat(np.arange(len(parts)), sizes), kinds)
+        return self
+
+    def _describe(self, columns: np.ndarray, kinds: list[str]) -> None:
+        self.output_columns_ = columns
+        self.output_kinds_ = np.array(kinds)
+        parts = self._parts or []
+        self.levels_ = {
+            j: list(part.levels.codes) for j, part in enumerate(parts) if hasattr(part, "levels")
+        }
+        self.is_identity_ = all(
+            isinstance(part, Numbers) and part.kinds == ["number"] and not part.is_empty
+            for part in parts
+        )
+
+    def _targets(self, y: np.ndarray) -> np.ndarray:
+        """One row an output: the response, or an indicator a class (one of two is enough)."""
+        if self._classes is None:
+            return np.asarray(y, dtype=np.float64)[None, :]
+        classes = self._classes if len(self._classes) > 2 else self._classes[-1:]
+        return np.array([(y == label).astype(np.float64) for label in classes])
+
+    def _fold_seed(self) -> int:
+        if self._seed is None:
+            self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        return self._seed
+
+    # --- encode -------------------------------------------------------------------------------
+
+    def encode(
+        self, columns: list[Column], dtype=np.float64, order="C", y=None, used=None
+    ) -> np.ndarray:
+        """Write the outputs of a table.
+
+        Parameters
+        ----------
+        columns : list of Column
+        dtype, order : of the result
+        y : ndarray of shape (n_rows,), default=None
+            The target of training rows: their target means are then cross-fitted.
+        used : ndarray of shape (n_rows,) of bool, default=None
+            The training rows that are learned from; None: all.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_outputs)
+        """
+        out = np.empty((len(columns[0]), self.n_outputs), dtype=dtype, order=order)
+        start = 0
+        for part, column in zip(self._all_parts(), columns, strict=True):
+            block = out[:, start : start + len(part.kinds)]
+            start += len(part.kinds)
+            with np.errstate(over="ignore"):
+                part.write(block, column)
+            if not np.isfinite(block).all():
+                raise ValueError(
+                    f"The {column.label} holds values too large for {out.dtype}. Scale it."
+                )
+            if y is not None and isinstance(part, TargetMeans):
+                self._cross_fit(part, block, column, y, used)
+        return out
+
+    def _all_parts(self):
+        if self._parts is None:
+            return (Numbers(fill, False, False) for fill in self.fill_values_.tolist())
+        return self._parts
+
+    def _cross_fit(self, part: TargetMeans, block, column: Column, y, used) -> None:
+        if used is None:
+            part.cross_fit(block, column, self._targets(y))
+            return
+        means = np.empty((np.count_nonzero(used), block.shape[1]))
+        part.cross_fit(means, column.only(used), self._targets(y[used]))
+        block[used] = means
+
+    def fill(self, X: np.ndarray) -> np.ndarray:
+        """Fill the missing values of an array of numbers: a copy where there are any."""
+        missing = np.isnan(X)
+        if not missing.any():
+            return X
+        return np.where(missing, self.fill_values_.astype(X.dtype), X)
+
+    # --- what the outputs are -----------------------------------------------------------------
+
+    @property
+    def n_outputs(self) -> int:
+        return len(self.output_columns_)
+
+    @property
+    def is_number(self) -> np.ndarray:
+        """Outputs that may be mixed into directions; all others stay plain axes."""
+        return self.output_kinds_ == "number"
+
+    @property
+    def is_level(self) -> np.ndarray:
+        """Outputs that are 0 or 1: a probe toggles them."""
+        return self.output_kinds_ == "level"
+
+    def get_feature_names_out(self, names=None) -> np.ndarray:
+        """Name the outputs.
+
+        Parameters
+        ----------
+        names : array-like of str, default=None
+            Names of the columns; by default x0, x1, ...
+
+        Returns
+        -------
+        ndarray of str
+        """
+        n_columns = len(self.fill_values_)
+        names = [f"x{j}" for j in range(n_columns)] if names is None else list(names)
+        if self._parts is None:
+            return np.asarray(names, dtype=object)
+        made = [part.names(name) for part, name in zip(self._parts, names, strict=True)]
+        return np.asarray([name for group in made for name in group], dtype=object)
+
+    def per_column(self, values: np.ndarray) -> np.ndarray:
+        """Add up what belongs to the outputs of each original column, along the last axis."""
+        if self.is_identity_:
+            return values
+        return values @ self.selector()
+
+    def selector(self):
+        """Return the sparse (n_outputs, n_columns) matrix of ones that says what came from what."""
+        n = self.n_outputs
+        shape = (n, len(self.fill_values_))
+        return csr_array((np.ones(n), self.output_columns_, np.arange(n + 1)), shape=shape)
+
+    def per_output(self, values, other: float = 0.0) -> np.ndarray:
+        """Hand values of the columns on to their numeric outputs; the rest gets ``other``."""
+        values = np.asarray(values)[self.output_columns_]
+        return np.where(self.is_number, values, other)

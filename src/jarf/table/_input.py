@@ -1,0 +1,178 @@
+"""The one door through which every estimator takes its table."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import check_array, check_X_y, validate_data
+
+from jarf.table._columns import holds_text, is_frame, read_columns
+from jarf.table._encoder import TableEncoder
+
+
+def fit_table(
+    estimator,
+    X,
+    y,
+    *,
+    classifies: bool,
+    dtype,
+    order: str,
+    sample_weight=None,
+    reset: bool = True,
+    ensure_min_samples: int = 1,
+):
+    """Validate a training table and turn it into a float matrix.
+
+    Sets ``table_``, ``n_features_in_`` and, where there are names, ``feature_names_in_``. An
+    array of numbers without missing values comes back as it is.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Its ``categorical_features`` and ``random_state`` are used.
+    X : array-like or DataFrame of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,)
+    classifies : bool
+        Whether ``y`` holds classes.
+    dtype : dtype or list of dtypes
+        Of the result; with a list, float32 stays float32 if that is in it.
+    order : {"C", "F"}
+    sample_weight : array-like of shape (n_samples,), default=None
+        Rows of weight zero are not learned from.
+    reset : bool, default=True
+        False keeps a fitted ``table_`` (warm start).
+    ensure_min_samples : int, default=1
+
+    Returns
+    -------
+    X : ndarray of shape (n_samples, n_outputs)
+    y : ndarray of shape (n_samples,)
+    """
+    _refuse_several_outputs(y)
+    X = _as_table(X)
+    chosen = getattr(estimator, "categorical_features", "from_dtype")
+    checks = {
+        "y_numeric": not classifies,
+        "ensure_min_samples": ensure_min_samples,
+        "estimator": estimator,
+    }
+    if _is_plain(X, chosen):
+        X, y = validate_data(
+            estimator,
+            X,
+            y,
+            dtype=dtype,
+            order=order,
+            reset=reset,
+            ensure_all_finite="allow-nan",
+            **checks,
+        )
+        kind = X.dtype
+        if reset and not has_missing(X):
+            estimator.table_ = TableEncoder().fit_identity(X)
+            return X, y
+        if not reset and estimator.table_.is_identity_:
+            return (estimator.table_.fill(X) if has_missing(X) else X), y
+        columns = read_columns(X, narrow=True)
+    else:
+        validate_data(estimator, X, y, skip_check_array=True, reset=reset)
+        columns = read_columns(X, narrow=True)
+        placeholder = np.zeros((len(columns[0]) if columns else 0, 1))
+        _, y = check_X_y(placeholder, y, **checks)
+        kind = _result_type(columns, dtype)
+    used = _used(sample_weight, len(y))
+    if reset:
+        names = getattr(estimator, "feature_names_in_", None)
+        estimator.table_ = TableEncoder(chosen, getattr(estimator, "random_state", None)).fit(
+            columns if used is None else [column.only(used) for column in columns],
+            y if used is None else y[used],
+            None if names is None else list(names),
+            classifies,
+        )
+    return estimator.table_.encode(columns, kind, order, y, used), y
+
+
+def read_table(estimator, X, *, dtype, order: str) -> np.ndarray:
+    """Turn a table at prediction into the matrix that a fitted estimator knows.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Fitted through :func:`fit_table`.
+    X : array-like or DataFrame of shape (n_samples, n_features)
+        The same columns in the same order, checked by name.
+    dtype, order : as in :func:`fit_table`
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_outputs)
+    """
+    table: TableEncoder = estimator.table_
+    X = _as_table(X)
+    if _is_plain(X, None) and (sparse.issparse(X) or not table.levels_):
+        X = validate_data(
+            estimator, X, dtype=dtype, order=order, reset=False, ensure_all_finite="allow-nan"
+        )
+        if table.is_identity_:
+            return table.fill(X) if has_missing(X) else X
+        columns, kind = read_columns(X, narrow=True), X.dtype
+    else:
+        validate_data(estimator, X, skip_check_array=True, reset=False)
+        columns = read_columns(X, narrow=True)
+        check_array(np.zeros((len(columns[0]), 1)), estimator=estimator)
+        kind = _result_type(columns, dtype)
+    return table.encode(columns, kind, order)
+
+
+def has_missing(X: np.ndarray) -> bool:
+    """Whether a float matrix without infinities holds NaN; one pass in the usual case."""
+    with np.errstate(all="ignore"):
+        return bool(np.isnan(X.sum()) and np.isnan(X).any())
+
+
+def _as_table(X):
+    """Give a list of rows with text the shape of a table, without turning its numbers to text."""
+    return np.array(X, dtype=object) if isinstance(X, list | tuple) and holds_text(X) else X
+
+
+def _is_plain(X, chosen) -> bool:
+    """Whether scikit-learn's own validation is all that ``X`` needs before it is encoded."""
+    if is_frame(X):
+        return _without_narwhals()
+    if not isinstance(X, np.ndarray):  # lists of numbers; sparse matrices, which it refuses
+        return True
+    return (chosen is None or isinstance(chosen, str)) and not holds_text(X)
+
+
+def _without_narwhals() -> bool:
+    try:
+        import narwhals  # noqa: F401
+    except ImportError:  # frames of numbers still work
+        return True
+    return False
+
+
+def _refuse_several_outputs(y) -> None:
+    shape = getattr(y, "shape", ())
+    if len(shape) == 2 and shape[1] > 1:
+        raise ValueError(
+            f"y should be a 1d array, got an array of shape {tuple(shape)} instead: several "
+            "outputs are not supported. Fit one model an output, for example by scikit-learn's "
+            "MultiOutputRegressor or MultiOutputClassifier."
+        )
+
+
+def _used(sample_weight, n_rows: int):
+    if sample_weight is None or np.ndim(sample_weight) != 1 or len(sample_weight) != n_rows:
+        return None
+    used = np.asarray(sample_weight) != 0
+    return None if used.all() or not used.any() else used
+
+
+def _result_type(columns, dtype):
+    if not isinstance(dtype, list):
+        return np.dtype(dtype)
+    numbers = [column.values.dtype for column in columns if column.kind == "number"]
+    narrow = numbers and all(kind == np.float32 for kind in numbers)
+    return np.dtype(np.float32 if narrow and np.float32 in dtype else np.float64)

@@ -1,0 +1,175 @@
+"""How one column becomes outputs: numbers, one output a level, or target means."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import KFold
+from sklearn.preprocessing import TargetEncoder
+
+from jarf.table._columns import Column, as_levels, as_numbers
+
+# A category of more levels is encoded by target means, not by one output a level.
+MAX_ONE_HOT = 50
+# A fill value is the median of at most this many observed values, spread over the table.
+MEDIAN_VALUES = 1_000
+# Folds of the cross-fitted target means.
+N_FOLDS = 5
+
+
+def fill_value(observed: np.ndarray) -> float:
+    """Median of evenly spaced observed values; 0 where there are none."""
+    if len(observed) == 0:
+        return 0.0
+    return float(np.median(observed[:: -(-len(observed) // MEDIAN_VALUES)]))
+
+
+@dataclass
+class Numbers:
+    """A numeric column, filled; a second output says where it was missing in training."""
+
+    fill: float
+    has_indicator: bool
+    is_empty: bool
+    kind: str = "number"
+
+    @classmethod
+    def fit(cls, column: Column) -> Numbers:
+        values = as_numbers(column)
+        missing = np.isnan(values)
+        fill = fill_value(values[~missing])
+        is_flag = column.kind == "flag"
+        if is_flag:
+            fill = float(np.rint(fill))
+        return cls(
+            fill=fill,
+            has_indicator=bool(missing.any() and not missing.all()),
+            is_empty=bool(missing.all()),
+            kind="level" if is_flag else "number",
+        )
+
+    @property
+    def kinds(self) -> list[str]:
+        return [self.kind, "missing"] if self.has_indicator else [self.kind]
+
+    def names(self, name: str) -> list[str]:
+        return [name, f"{name}_missing"] if self.has_indicator else [name]
+
+    def write(self, out: np.ndarray, column: Column) -> None:
+        if self.is_empty:  # what was never seen says nothing
+            out[:] = 0.0
+            return
+        values = as_numbers(column)
+        missing = np.isnan(values)
+        out[:, 0] = np.where(missing, self.fill, values)
+        if self.has_indicator:
+            out[:, 1] = missing
+
+
+@dataclass
+class Levels:
+    """The levels of a category in order; a missing value is a level if training had any."""
+
+    codes: dict[Any, int]
+    label: str
+    text: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        known = [level for level in self.codes if level is not None]
+        self.text = any(isinstance(level, str) for level in known)
+
+    @classmethod
+    def fit(cls, column: Column) -> Levels:
+        found = set(as_levels(column))
+        known = found - {None}
+        try:
+            ordered = sorted(known)
+        except TypeError:
+            ordered = sorted(known, key=lambda level: (type(level).__name__, repr(level)))
+        if None in found:
+            ordered.append(None)
+        return cls({level: code for code, level in enumerate(ordered)}, column.label)
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def encode(self, column: Column) -> np.ndarray:
+        """Codes of the levels, -1 for an unknown one."""
+        if self.text and column.kind in ("number", "flag") and not np.isnan(column.values).all():
+            raise ValueError(
+                f"The {column.label} held text in fit and holds numbers now. Give it the same "
+                "type in both."
+            )
+        codes = self.codes
+        found = [codes.get(level, -1) for level in as_levels(column)]
+        return np.array(found, dtype=np.int64)
+
+    def names(self, name: str) -> list[str]:
+        return [f"{name}_{'missing' if level is None else level}" for level in self.codes]
+
+
+@dataclass
+class OneHot:
+    """One output a level; a level that training had not is a row of zeros."""
+
+    levels: Levels
+
+    @property
+    def kinds(self) -> list[str]:
+        return ["level"] * len(self.levels)
+
+    def names(self, name: str) -> list[str]:
+        return self.levels.names(name)
+
+    def write(self, out: np.ndarray, column: Column) -> None:
+        codes = self.levels.encode(column)
+        out[:] = 0.0
+        rows = np.flatnonzero(codes >= 0)
+        out[rows, codes[rows]] = 1.0
+
+
+@dataclass
+class TargetMeans:
+    """Smoothed means of the target (one output, or one a class where there are more than two).
+
+    Training rows get means from the other folds; an unknown level gets the overall mean.
+    """
+
+    levels: Levels
+    class_names: list[str]
+    seed: int
+    encoders: list[TargetEncoder] = field(default_factory=list)
+
+    def fit(self, column: Column, targets: np.ndarray) -> TargetMeans:
+        codes = self.levels.encode(column)[:, None]
+        self.encoders = [self._encoder().fit(codes, target) for target in targets]
+        return self
+
+    def _encoder(self) -> TargetEncoder:
+        return TargetEncoder(
+            categories=[np.arange(len(self.levels))],
+            target_type="continuous",
+        )
+
+    @property
+    def kinds(self) -> list[str]:
+        return ["target"] * len(self.encoders)
+
+    def names(self, name: str) -> list[str]:
+        return [f"{name}_mean{suffix}" for suffix in self.class_names]
+
+    def write(self, out: np.ndarray, column: Column) -> None:
+        codes = self.levels.encode(column)[:, None]
+        for output, encoder in enumerate(self.encoders):
+            out[:, output] = encoder.transform(codes)[:, 0]
+
+    def cross_fit(self, out: np.ndarray, column: Column, targets: np.ndarray) -> None:
+        """Write means that no row's own target is part of."""
+        codes = self.levels.encode(column)[:, None]
+        folds = KFold(N_FOLDS, shuffle=True, random_state=self.seed)
+        for others, rows in folds.split(codes):
+            for output, target in enumerate(targets):
+                encoder = self._encoder().fit(codes[others], target[others])
+                out[rows, output] = encoder.transform(codes[rows])[:, 0]
