@@ -21,10 +21,11 @@ class _CanonicalCorrelationForest(ObliqueForest):
         plain = self._plain_axes
         if not plain.any():
             return self._canonical(X.shape[1], np.empty(0))
-        axes = backend().Axes(self._n_drawn(np.count_nonzero(plain)), plain.astype(float))
+        n_plain = int(plain.sum())
+        axes = backend().Axes(self._n_drawn(n_plain), plain.astype(float))
         if plain.all():
             return axes
-        n_mixed = np.count_nonzero(~plain)
+        n_mixed = len(plain) - n_plain
         return backend().Sequence([self._canonical(n_mixed, (~plain).astype(float)), axes])
 
     def _canonical(self, n_features: int, chances: np.ndarray) -> Any:

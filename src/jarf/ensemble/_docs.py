@@ -22,6 +22,8 @@ estimator_ : estimator
     The fitted final ensemble, in the coordinates of ``X H``.
 feature_importances_ : ndarray of shape (n_features,)
     Importances of the original features.
+table_ : TableEncoder
+    How the columns became a float matrix, and which of its outputs belongs to which.
 stage_times_ : dict
     Seconds spent on "surrogate", "gradients" and "fit".
 n_features_in_ : int

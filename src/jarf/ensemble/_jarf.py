@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from inspect import signature
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, compute_sample_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from jarf._progress import Stages
 from jarf._sklearn import HasMethods, Interval, StrOptions, check_sample_weight, fit_context
@@ -20,6 +21,7 @@ from jarf.ensemble._docs import with_parameters
 from jarf.ensemble._per_tree import PerTreeForest
 from jarf.geometry import JacobianPreconditioner
 from jarf.surrogate import check_surrogate, default_surrogate, fit_copy, thaw
+from jarf.table import fit_table, read_table
 
 _PRECONDITIONER_PARAMETERS = tuple(JacobianPreconditioner().get_params(deep=False))
 
@@ -61,6 +63,8 @@ class _JARF(BaseEstimator):
         normalize=True,
         n_components=None,
         standardize=True,
+        categorical_features="from_dtype",
+        categorical="axes",
         n_jobs=None,
         random_state=None,
         verbose=0,
@@ -79,6 +83,8 @@ class _JARF(BaseEstimator):
         self.normalize = normalize
         self.n_components = n_components
         self.standardize = standardize
+        self.categorical_features = categorical_features
+        self.categorical = categorical
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -89,7 +95,8 @@ class _JARF(BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Numbers, booleans, text and categories; missing values are welcome.
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows in all three.
@@ -102,20 +109,22 @@ class _JARF(BaseEstimator):
             default_surrogate(self._classifies) if self.surrogate is None else self.surrogate
         )
         self._check_models(surrogate)
-        X, y = validate_data(
+        X, y = fit_table(
             self,
             X,
             y,
+            classifies=self._classifies,
             dtype=[np.float64, np.float32],
             order="C",  # so that a DataFrame and an array give the same bits
-            y_numeric=not self._classifies,
+            sample_weight=sample_weight,
+            ensure_min_samples=2,
         )
         target = self._encode(y)
-        weights = None if sample_weight is None else check_sample_weight(sample_weight, X)
+        weights = self._row_weights(X, y, sample_weight)
         rng = check_random_state(self.random_state)
         stages = Stages(type(self).__name__, self.verbose)
 
-        self.preconditioner_ = self._preconditioner(surrogate, rng)._fit(
+        self.preconditioner_ = self._preconditioner(surrogate, rng)._fit_matrix(
             X, y, weights, keep_gradients=self.share == "per-tree"
         )
         final = self._default_ensemble() if self.estimator is None else self.estimator
@@ -152,12 +161,19 @@ class _JARF(BaseEstimator):
     def _preconditioner(self, surrogate, rng):
         params = {name: getattr(self, name) for name in _PRECONDITIONER_PARAMETERS}
         params.update(surrogate=surrogate, random_state=rng)
-        return JacobianPreconditioner(**params)
+        preconditioner = JacobianPreconditioner(**params)
+        for name in ("table_", "n_features_in_", "feature_names_in_"):
+            if hasattr(self, name):
+                setattr(preconditioner, name, getattr(self, name))
+        return preconditioner
+
+    def _row_weights(self, X, y, sample_weight):
+        return None if sample_weight is None else check_sample_weight(sample_weight, X)
 
     def _mapped(self, X):
         """Validated rows as the final ensemble sees them."""
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=[np.float64, np.float32], order="C", reset=False)
+        X = read_table(self, X, dtype=[np.float64, np.float32], order="C")
         if self.share == "per-tree":
             return X  # every tree maps for itself
         return self.preconditioner_._map.transform(X)
@@ -173,8 +189,10 @@ class _JARF(BaseEstimator):
         check_is_fitted(self)
         std = self.preconditioner_._std
         if self.share == "per-tree":
-            return self.estimator_.credited_importances(std)
-        return self.preconditioner_._map.credit(self.estimator_.feature_importances_, std)
+            credit = self.estimator_.credited_importances(std)
+        else:
+            credit = self.preconditioner_._map.credit(self.estimator_.feature_importances_, std)
+        return self.table_.per_column(credit)
 
     @property
     @abstractmethod
@@ -185,6 +203,14 @@ class _JARF(BaseEstimator):
 
     @abstractmethod
     def _encode(self, y): ...
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+_SHARED_PARAMETERS = tuple(signature(_JARF).parameters)
 
 
 @with_parameters
@@ -203,6 +229,8 @@ class JARFClassifier(ClassifierMixin, _JARF):
         (:class:`AxisForestClassifier`). Any scikit-learn compatible classifier works; with
         ``XGBClassifier`` this is the paper's JARF-XGB. It sees the classes as 0..C-1.
     %(parameters)s
+    class_weight : dict or "balanced", default=None
+        Weights of the classes, multiplied with the rows' weights.
 
     Attributes
     ----------
@@ -226,6 +254,45 @@ class JARFClassifier(ClassifierMixin, _JARF):
     """
 
     _classifies = True
+    _parameter_constraints = {  # noqa: RUF012
+        **_JARF._parameter_constraints,
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+    }
+
+    def __init__(
+        self,
+        estimator=None,
+        *,
+        n_estimators=200,
+        share="global",
+        surrogate=None,
+        n_probes=10_000,
+        step=0.1,
+        step_rule="mad",
+        scheme="centered",
+        boundary="one-sided",
+        outputs="observed",
+        gamma=1e-3,
+        normalize=True,
+        n_components=None,
+        standardize=True,
+        categorical_features="from_dtype",
+        categorical="axes",
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+        class_weight=None,
+    ):
+        given = {name: value for name, value in locals().items() if name in _SHARED_PARAMETERS}
+        super().__init__(**given)
+        self.class_weight = class_weight
+
+    def _row_weights(self, X, y, sample_weight):
+        weights = super()._row_weights(X, y, sample_weight)
+        if self.class_weight is None:
+            return weights
+        balance = compute_sample_weight(self.class_weight, y)
+        return balance if weights is None else weights * balance
 
     def _default_ensemble(self):
         return AxisForestClassifier(self.n_estimators, max_features="sqrt")

@@ -8,7 +8,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
 from jarf.ensemble._axes import AxisForestClassifier, AxisForestRegressor
-from jarf.geometry import LinearMap, preconditioner_matrix, spectrum
+from jarf.geometry import LinearMap
 from jarf.gradients import EJOP, sum_blocks
 
 FORESTS = (
@@ -76,11 +76,7 @@ class PerTreeForest:
             return shared._map
         gradients = shared.ejop_.gradients
         ejop = sum_blocks([gradients], gradients.shape[2], weights)
-        if shared.n_components is None:
-            matrix = preconditioner_matrix(ejop.matrix, shared.gamma, shared.normalize)
-        else:
-            matrix = spectrum(ejop.matrix)[1][:, : shared.n_components]
-        return LinearMap(shared.mean_, shared.scale_, matrix)
+        return LinearMap(shared.mean_, shared.scale_, shared._matrix(ejop, shared.n_components))
 
     def _mean(self, method: str, X):
         total = sum(

@@ -38,6 +38,33 @@ def preconditioner_matrix(ejop: np.ndarray, gamma: float = 1e-3, normalize: bool
     return H / mean_eigenvalue if normalize and mean_eigenvalue > 0 else H
 
 
+def embedded(block: np.ndarray, moves: np.ndarray) -> np.ndarray:
+    """Let ``block`` map the features that ``moves`` marks; the others pass through unchanged.
+
+    Parameters
+    ----------
+    block : ndarray of shape (n_moving, n_components)
+    moves : ndarray of shape (n_features,) of bool
+
+    Returns
+    -------
+    ndarray
+        A square block stays in the place of its features; the components of any other come
+        first, what passes through behind them.
+    """
+    if moves.all():
+        return block
+    n_features, (n_moving, n_components) = len(moves), block.shape
+    if n_components == n_moving:
+        matrix = np.eye(n_features)
+        matrix[np.ix_(moves, moves)] = block
+        return matrix
+    matrix = np.zeros((n_features, n_components + n_features - n_moving))
+    matrix[moves, :n_components] = block
+    matrix[~moves, n_components:] = np.eye(n_features - n_moving)
+    return matrix
+
+
 def spectrum(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Eigenvalues in falling order, none negative, and their eigenvectors as columns.
 

@@ -14,11 +14,11 @@ from sklearn.base import (
 )
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from jarf._progress import Stages
 from jarf._sklearn import HasMethods, Interval, StrOptions, check_sample_weight, fit_context
-from jarf.geometry._map import LinearMap, preconditioner_matrix, spectrum
+from jarf.geometry._map import LinearMap, embedded, preconditioner_matrix, spectrum
 from jarf.gradients import (
     EJOP,
     Differences,
@@ -35,6 +35,7 @@ from jarf.surrogate import (
     is_frozen,
     thaw,
 )
+from jarf.table import fit_table, read_table
 
 
 class JacobianPreconditioner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -82,6 +83,14 @@ class JacobianPreconditioner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     standardize : bool, default=True
         Centre the columns and divide them by their standard deviations before mapping, and
         take the EJOP in these coordinates, so that the units of the columns do not matter.
+    categorical_features : "from_dtype", None or array-like, default="from_dtype"
+        Columns that are categories: those of text or category type in a DataFrame, none, or
+        names, indices or a mask.
+    categorical : {"axes", "toggle"}, default="axes"
+        Categories become one column a level up to 50 levels, cross-fitted target means beyond.
+        "axes": they pass through the map unchanged, as booleans and the columns that say where
+        a number was missing do. "toggle": columns of zeros and ones enter the EJOP, probed at 0
+        and 1, and are mapped like numbers.
     n_jobs : int, default=None
         Threads for the surrogate (where it sets none itself) and for the gradients. The result
         does not depend on it.
@@ -93,15 +102,17 @@ class JacobianPreconditioner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     Attributes
     ----------
     ejop_ : EJOP
-        The estimate, in the coordinates of the map; ``np.asarray(ejop_)`` is its matrix.
+        The estimate, in the coordinates of the map; ``np.asarray(ejop_)`` is its matrix. Here
+        and below, where the table held categories or missing values, a "feature" is an output
+        of ``table_``.
     preconditioner_ : ndarray of shape (n_features, n_features)
-        H.
+        H; the identity for what passes through.
     eigenvalues_, eigenvectors_ : ndarray
         Spectrum of the EJOP in falling order; eigenvectors are columns. Computed when first
         asked for.
-    feature_sensitivities_ : ndarray of shape (n_features,)
-        Root mean square derivative along each feature, per standard deviation of it if
-        ``standardize``: ``sqrt(diag(EJOP))``.
+    feature_sensitivities_ : ndarray of shape (n_features_in_,)
+        Root mean square derivative along each original column, per standard deviation of it if
+        ``standardize``: ``sqrt(diag(EJOP))``, squares added over the outputs of a column.
     steps_ : ndarray of shape (n_features,)
         Distance between the two probes of each feature, in the units of ``X``.
     surrogate_ : estimator
@@ -110,6 +121,8 @@ class JacobianPreconditioner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         The classes, in classification only.
     mean_, scale_ : ndarray of shape (n_features,)
         What ``standardize`` subtracts and divides by (0 and 1 without it).
+    table_ : TableEncoder
+        How the columns became a float matrix, and which of its outputs belongs to which.
     stage_times_ : dict
         Seconds spent on "surrogate" and "gradients".
     n_features_in_ : int
@@ -152,6 +165,8 @@ class JacobianPreconditioner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         "normalize": ["boolean"],
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "standardize": ["boolean"],
+        "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
+        "categorical": [StrOptions({"axes", "toggle"})],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
@@ -171,6 +186,8 @@ class JacobianPreconditioner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         normalize=True,
         n_components=None,
         standardize=True,
+        categorical_features="from_dtype",
+        categorical="axes",
         n_jobs=None,
         random_state=None,
         verbose=0,
@@ -186,6 +203,8 @@ class JacobianPreconditioner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         self.normalize = normalize
         self.n_components = n_components
         self.standardize = standardize
+        self.categorical_features = categorical_features
+        self.categorical = categorical
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -196,7 +215,7 @@ class JacobianPreconditioner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or DataFrame of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
             Classes or numbers.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -206,19 +225,24 @@ class JacobianPreconditioner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         -------
         self
         """
-        return self._fit(X, y, sample_weight)
-
-    def _fit(self, X, y, sample_weight=None, keep_gradients=False):
-        surrogate, classification = self._choose_surrogate(y)
-        X, y = validate_data(
+        X, y = fit_table(
             self,
             X,
             y,
+            classifies=self._choose_surrogate(y)[1],
             dtype=[np.float64, np.float32],
             order="C",  # so that a DataFrame and an array give the same bits
-            y_numeric=not classification,
+            sample_weight=sample_weight,
             ensure_min_samples=2,
         )
+        return self._fit_matrix(X, y, sample_weight)
+
+    def _fit_matrix(self, X, y, sample_weight=None, keep_gradients=False):
+        """Fit on the float matrix that ``table_`` made."""
+        surrogate, classification = self._choose_surrogate(y)
+        self._moves = self.table_.is_number
+        if self.categorical == "toggle":
+            self._moves = self._moves | self.table_.is_level
         self._check(surrogate, X)
         labels = self._encode(y, surrogate) if classification else y
         kept = np.arange(len(X))
@@ -238,14 +262,15 @@ class JacobianPreconditioner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
             )
         with stages.stage("gradients"):
             probes = self._choose_probes(len(X), rng, stages)
-            self.steps_ = difference_steps(X, self.step, self.step_rule, unit=self.scale_)
+            self.steps_ = self._steps(X)
             steps = self.steps_ / self.scale_ if scaled else self.steps_
             ejop = self._differentiate(seen, labels, weights, probes, steps, keep_gradients)
         self.ejop_ = ejop if scaled else ejop.rescaled(self.scale_)
-        self.preconditioner_ = preconditioner_matrix(self.ejop_.matrix, self.gamma, self.normalize)
         self._probe_rows = kept[probes]
         self._spectrum = None
-        matrix = self._map_matrix()
+        self.preconditioner_ = self._matrix(self.ejop_, None)
+        whole = self.n_components is None
+        matrix = self.preconditioner_ if whole else self._matrix(self.ejop_, self.n_components)
         self._map = LinearMap(self.mean_, self.scale_, matrix)
         self._n_features_out = matrix.shape[1]
         self.stage_times_ = stages.times
@@ -254,16 +279,25 @@ class JacobianPreconditioner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     def _choose_surrogate(self, y):
         if self.surrogate is not None:
             return self.surrogate, is_classifier(thaw(self.surrogate))
-        classification = y is not None and not type_of_target(y).startswith("continuous")
+        kind = "continuous" if y is None else type_of_target(np.asarray(y))
+        classification = not kind.startswith("continuous")
         return default_surrogate(classification), classification
 
     def _check(self, surrogate, X):
         check_surrogate(surrogate, is_classifier(thaw(surrogate)))
         if is_frozen(surrogate):
-            check_columns(surrogate, X.shape[1], getattr(self, "feature_names_in_", None))
-        if self.n_components is not None and self.n_components > X.shape[1]:
+            check_columns(surrogate, self.n_features_in_, getattr(self, "feature_names_in_", None))
+            if not self.table_.is_identity_:
+                raise ValueError(
+                    "A frozen surrogate is differentiated in the columns it was fitted on, but "
+                    "categories and missing values of X are encoded first. Hand in a surrogate "
+                    "that is not fitted, or encode X before both."
+                )
+        n_moving = int(self._moves.sum())
+        if self.n_components is not None and self.n_components > n_moving:
             raise ValueError(
-                f"n_components={self.n_components} is more than the {X.shape[1]} features of X."
+                f"n_components={self.n_components} is more than the {n_moving} features of X that "
+                "are mapped."
             )
 
     def _encode(self, y, surrogate):
@@ -281,8 +315,8 @@ class JacobianPreconditioner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         d = X.shape[1]
         self._std = column_std(X)
         if self.standardize:
-            self.mean_ = X.mean(axis=0, dtype=np.float64)
-            self.scale_ = np.where(self._std > 0, self._std, 1.0)
+            self.mean_ = np.where(self._moves, X.mean(axis=0, dtype=np.float64), 0.0)
+            self.scale_ = np.where(self._moves & (self._std > 0), self._std, 1.0)
         else:
             self.mean_, self.scale_ = np.zeros(d), np.ones(d)
 
@@ -295,8 +329,33 @@ class JacobianPreconditioner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
             return np.arange(n)
         return np.sort(rng.choice(n, size=wanted, replace=False))
 
+    def _steps(self, X):
+        """Steps of the numeric outputs; a toggled one moves from end to end, others never."""
+        table, rule = self.table_, self.step_rule
+        if table.is_identity_:
+            return difference_steps(X, self.step, rule, unit=self.scale_)
+        if not isinstance(rule, str):
+            wanted = difference_steps(np.empty((0, self.n_features_in_)), rule=rule)
+            steps = table.per_output(wanted)
+        else:
+            number, steps = table.is_number, np.zeros(X.shape[1])
+            steps[number] = difference_steps(
+                X[:, number], self.step, rule, unit=self.scale_[number]
+            )
+        toggled = self._moves & table.is_level
+        steps[toggled] = np.ptp(X[:, toggled], axis=0)
+        return steps
+
     def _differentiate(self, X, labels, weights, rows, steps, keep) -> EJOP:
-        differences = Differences(steps, X.min(axis=0), X.max(axis=0), self.scheme, self.boundary)
+        toggled = self._moves & self.table_.is_level
+        differences = Differences(
+            steps,
+            X.min(axis=0),
+            X.max(axis=0),
+            self.scheme,
+            self.boundary,
+            toggled if toggled.any() else None,
+        )
         blocks = gradient_blocks(
             self.surrogate_,
             X[rows] if len(rows) < len(X) else X,
@@ -305,12 +364,22 @@ class JacobianPreconditioner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
             outputs=self.outputs,
             n_jobs=self.n_jobs,
         )
+        if not self._moves.all():  # a surrogate that knows its gradients knows all of them
+            blocks = (block * self._moves for block in blocks)
         return sum_blocks(blocks, X.shape[1], None if weights is None else weights[rows], keep)
 
-    def _map_matrix(self):
-        if self.n_components is None:
-            return self.preconditioner_
-        return np.ascontiguousarray(self.eigenvectors_[:, : self.n_components])
+    def _matrix(self, ejop, n_components):
+        """H of an estimate, or its leading eigenvectors; the identity for what does not move."""
+        matrix, moves = ejop.matrix, self._moves
+        if not moves.all():
+            matrix = matrix[np.ix_(moves, moves)]
+        if not moves.any():
+            block = matrix
+        elif n_components is None:
+            block = preconditioner_matrix(matrix, self.gamma, self.normalize)
+        else:
+            block = np.ascontiguousarray(spectrum(matrix)[1][:, :n_components])
+        return embedded(block, moves)
 
     def transform(self, X):
         """Map ``X`` to ``X H``, or to its projections on the leading eigenvectors.
@@ -325,7 +394,7 @@ class JacobianPreconditioner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
             float32 for float32 inputs.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=[np.float64, np.float32], order="C", reset=False)
+        X = read_table(self, X, dtype=[np.float64, np.float32], order="C")
         return self._map.transform(X)
 
     def inverse_transform(self, X):
@@ -341,6 +410,11 @@ class JacobianPreconditioner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         ndarray of shape (n_samples, n_features)
         """
         check_is_fitted(self)
+        if not self.table_.is_identity_:
+            raise ValueError(
+                "The table held categories or missing values: what the map was applied to is "
+                "their encoding, which cannot be undone."
+            )
         Z = np.asarray(X)
         Z = Z if Z.dtype == np.float32 else Z.astype(np.float64)
         if Z.ndim != 2 or Z.shape[1] != self._n_features_out:
@@ -369,10 +443,12 @@ class JacobianPreconditioner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     def feature_sensitivities_(self):
         """Root mean square derivative along each feature."""
         check_is_fitted(self, "ejop_")
-        return np.sqrt(np.maximum(np.diag(self.ejop_.matrix), 0.0))
+        squares = np.maximum(np.diag(self.ejop_.matrix), 0.0)
+        return np.sqrt(self.table_.per_column(squares))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
+        tags.input_tags.allow_nan = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

@@ -35,9 +35,16 @@ class Differences:
     high: np.ndarray
     scheme: str = "centered"
     boundary: str = "one-sided"
+    toggled: np.ndarray | None = None  # features that are probed at the two ends of their range
 
     def positions(self, X):
-        return probe_positions(X, self.steps, self.low, self.high, self.scheme, self.boundary)
+        upper, lower = probe_positions(
+            X, self.steps, self.low, self.high, self.scheme, self.boundary
+        )
+        if self.toggled is not None:
+            upper[:, self.toggled] = self.high[self.toggled]
+            lower[:, self.toggled] = self.low[self.toggled]
+        return upper, lower
 
 
 def gradient_blocks(

@@ -180,18 +180,21 @@ def _is_missing(value) -> bool:
     return isinstance(value, float | np.floating) and value != value
 
 
-def as_numbers(column: Column) -> np.ndarray:
+def as_numbers(column: Column, dtype=np.float64) -> np.ndarray:
     """Return the numbers of a column; text is refused by name, and so is infinity."""
     if column.kind == "category":
         raise ValueError(
             f"The {column.label} holds text or categories where numbers are expected. Name it in "
             "categorical_features, convert it, or drop it."
         )
-    if np.isinf(column.values).any():
+    with np.errstate(over="ignore"):
+        numbers = column.values.astype(dtype, copy=False)
+    if np.isinf(numbers).any():
         raise ValueError(
-            f"The {column.label} holds infinity. Replace it by a missing value or a large number."
+            f"The {column.label} holds infinity or a number too large for {numbers.dtype}. Scale "
+            "it, or replace it by a missing value."
         )
-    return column.values
+    return numbers
 
 
 def as_levels(column: Column) -> list:

@@ -63,7 +63,9 @@ class TableEncoder:
         self._describe(np.arange(n_columns), ["number"] * n_columns)
         return self
 
-    def fit(self, columns: list[Column], y=None, names=None, classifies=False) -> TableEncoder:
+    def fit(
+        self, columns: list[Column], y=None, names=None, classifies=False, dtype=np.float64
+    ) -> TableEncoder:
         """Learn levels, fill values and target means.
 
         Parameters
@@ -74,6 +76,8 @@ class TableEncoder:
         names : list of str, default=None
         classifies : bool, default=False
             Whether ``y`` holds classes.
+        dtype : dtype, default=float64
+            In which numbers are read.
 
         Returns
         -------
@@ -82,21 +86,21 @@ class TableEncoder:
         if not columns:
             raise ValueError("Found array with 0 feature(s): a table needs at least one column.")
         chosen = choose_categories(columns, self.categorical_features, names)
-        self._classes = np.unique(y) if classifies and y is not None else None
+        self._classes: Any = np.unique(y) if classifies and y is not None else None
         self._seed: int | None = None
         targets = None
         parts: list[Any] = []
         for column, is_category in zip(columns, chosen.tolist(), strict=True):
             if not is_category:
-                parts.append(Numbers.fit(column))
+                parts.append(Numbers.fit(column, dtype))
                 continue
             levels = Levels.fit(column)
             if len(levels) <= MAX_ONE_HOT or y is None:
                 parts.append(OneHot(levels))
                 continue
             targets = self._targets(y) if targets is None else targets
-            suffixes = [""] if len(targets) == 1 else [f"_{name}" for name in self._classes]
-            parts.append(TargetMeans(levels, suffixes, self._fold_seed()).fit(column, targets))
+            means = TargetMeans(levels, self._suffixes(), self._fold_seed())
+            parts.append(means.fit(column, targets))
         self._parts = parts
         self.fill_values_ = np.array([getattr(part, "fill", np.nan) for part in parts])
         sizes = [len(part.kinds) for part in parts]
@@ -122,6 +126,10 @@ class TableEncoder:
             return np.asarray(y, dtype=np.float64)[None, :]
         classes = self._classes if len(self._classes) > 2 else self._classes[-1:]
         return np.array([(y == label).astype(np.float64) for label in classes])
+
+    def _suffixes(self) -> list[str]:
+        many = self._classes is not None and len(self._classes) > 2
+        return [f"_{label}" for label in self._classes] if many else [""]
 
     def _fold_seed(self) -> int:
         if self._seed is None:
@@ -153,12 +161,7 @@ class TableEncoder:
         for part, column in zip(self._all_parts(), columns, strict=True):
             block = out[:, start : start + len(part.kinds)]
             start += len(part.kinds)
-            with np.errstate(over="ignore"):
-                part.write(block, column)
-            if not np.isfinite(block).all():
-                raise ValueError(
-                    f"The {column.label} holds values too large for {out.dtype}. Scale it."
-                )
+            part.write(block, column)
             if y is not None and isinstance(part, TargetMeans):
                 self._cross_fit(part, block, column, y, used)
         return out

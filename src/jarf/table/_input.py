@@ -89,6 +89,7 @@ def fit_table(
             y if used is None else y[used],
             None if names is None else list(names),
             classifies,
+            kind,
         )
     return estimator.table_.encode(columns, kind, order, y, used), y
 
@@ -154,10 +155,10 @@ def _without_narwhals() -> bool:
 
 
 def _refuse_several_outputs(y) -> None:
-    shape = getattr(y, "shape", ())
+    shape = tuple(getattr(y, "shape", ()))
     if len(shape) == 2 and shape[1] > 1:
         raise ValueError(
-            f"y should be a 1d array, got an array of shape {tuple(shape)} instead: several "
+            f"y should be a 1d array, got an array of shape {shape} instead: several "
             "outputs are not supported. Fit one model an output, for example by scikit-learn's "
             "MultiOutputRegressor or MultiOutputClassifier."
         )

@@ -36,8 +36,8 @@ class Numbers:
     kind: str = "number"
 
     @classmethod
-    def fit(cls, column: Column) -> Numbers:
-        values = as_numbers(column)
+    def fit(cls, column: Column, dtype=np.float64) -> Numbers:
+        values = as_numbers(column, dtype)
         missing = np.isnan(values)
         fill = fill_value(values[~missing])
         is_flag = column.kind == "flag"
@@ -61,7 +61,7 @@ class Numbers:
         if self.is_empty:  # what was never seen says nothing
             out[:] = 0.0
             return
-        values = as_numbers(column)
+        values = as_numbers(column, out.dtype)
         missing = np.isnan(values)
         out[:, 0] = np.where(missing, self.fill, values)
         if self.has_indicator:
