@@ -17,6 +17,9 @@ CASES = [
     ("SPORF", {"max_depth": 5}),
     ("CanonicalCorrelationForest", {}),
     ("RotationForest", {}),
+    ("SPORF", {"max_depth": 5, "categorical_features": [0, 2]}),
+    ("CanonicalCorrelationForest", {"categorical_features": [0, 1, 2]}),
+    ("RotationForest", {"categorical_features": [1]}),
 ]
 
 
@@ -30,6 +33,8 @@ def fitted(monkeypatch, name, params, data, *, native):
 def test_forests_are_the_same(monkeypatch, name, params, kind):
     X, y = (load_wine if kind == "Classifier" else load_diabetes)(return_X_y=True)
     X, y = X[:160], y[:160]
+    if "categorical_features" in params:
+        X[:, :3] = np.digitize(X[:, :3], np.quantile(X[:, :3], [0.2, 0.4, 0.6, 0.8]))
     native, plain = (
         fitted(monkeypatch, name + kind, params, (X, y), native=native) for native in (True, False)
     )
