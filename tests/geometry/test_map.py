@@ -71,3 +71,11 @@ def test_proposition_a1_a_split_of_a_mapped_column_is_an_oblique_halfspace():
     for j in range(4):
         for tau in np.quantile(mapped[:, j], [0.2, 0.5, 0.8]) + 1e-9:
             np.testing.assert_array_equal(mapped[:, j] <= tau, X @ H[:, j] <= tau)
+
+
+def test_far_away_rows_stay_finite():
+    """A column of spread 1e-300 in training, and a value of 1 later."""
+    far = LinearMap(np.zeros(2), np.array([1e-308, 1.0]), np.array([[1.0, 0.5], [0.5, 1.0]]))
+    mapped = far.transform(np.array([[10.0, 1.0], [0.0, 1.0]]))
+    assert np.isfinite(mapped.astype(np.float32)).all()
+    np.testing.assert_array_equal(mapped[1], [0.5, 1.0])

@@ -9,6 +9,8 @@ from scipy import linalg
 
 # Rows are mapped in blocks of at most this many values (32 MB of float64).
 BLOCK_VALUES = 4_000_000
+# Farther away all is one: sums of such values still fit into float32.
+FARTHEST = 1e30
 
 
 def preconditioner_matrix(ejop: np.ndarray, gamma: float = 1e-3, normalize: bool = True):
@@ -98,9 +100,17 @@ class LinearMap:
         size = max(1, BLOCK_VALUES // X.shape[1])
         for start in range(0, len(X), size):
             rows = slice(start, start + size)
-            block = (X[rows] - self.mean) / self.scale
+            block = self.standardised(X[rows])
             mapped[rows] = block if self.matrix is None else block @ self.matrix
         return mapped
+
+    def standardised(self, X: np.ndarray) -> np.ndarray:
+        """Centre and scale rows; a new row may lie at most ``FARTHEST`` units away."""
+        with np.errstate(over="ignore"):
+            block = (X - self.mean) / self.scale
+        if block.size and max(block.max(), -block.min()) > FARTHEST:
+            np.clip(block, -FARTHEST, FARTHEST, out=block)
+        return block
 
     def inverse_transform(self, Z: np.ndarray) -> np.ndarray:
         """Undo :meth:`transform`; a matrix that cannot be undone is refused."""
