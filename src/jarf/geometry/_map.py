@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import linalg
 
 # Rows are mapped in blocks of at most this many values (32 MB of float64).
 BLOCK_VALUES = 4_000_000
+# Importances are credited so many mapped columns at a time.
+CREDIT_COLUMNS = 256
 # Farther away all is one: sums of such values still fit into float32.
 FARTHEST = 1e30
 
@@ -85,13 +88,13 @@ class LinearMap:
     Parameters
     ----------
     mean, scale : ndarray of shape (n_features,)
-    matrix : ndarray of shape (n_features, n_components), default=None
+    matrix : ndarray or LowRankPreconditioner, (n_features, n_components), default=None
         None only standardises.
     """
 
     mean: np.ndarray
     scale: np.ndarray
-    matrix: np.ndarray | None = None
+    matrix: Any = None
 
     def transform(self, X: np.ndarray) -> np.ndarray:
         """Map the rows of ``X``, keeping its float type."""
@@ -116,6 +119,8 @@ class LinearMap:
         """Undo :meth:`transform`; a matrix that cannot be undone is refused."""
         assert self.matrix is not None
         d, r = self.matrix.shape
+        if not isinstance(self.matrix, np.ndarray):
+            raise ValueError(f"The map of {d} features is kept in factors and is not undone.")
         if r < d:
             raise ValueError(
                 f"The map keeps {r} of {d} directions and cannot be undone. Fit with "
@@ -147,6 +152,17 @@ class LinearMap:
         ndarray of shape (n_features,)
         """
         assert self.matrix is not None
-        share = (self.matrix * (spread / self.scale)[:, None]) ** 2
-        total = share.sum(axis=0)
-        return (share / np.where(total > 0, total, 1.0)) @ importances
+        credit = np.zeros(len(spread))
+        used = np.flatnonzero(importances)
+        for start in range(0, len(used), CREDIT_COLUMNS):
+            places = used[start : start + CREDIT_COLUMNS]
+            columns = self._columns(places)
+            share = (columns * (spread / self.scale)[:, None]) ** 2
+            total = share.sum(axis=0)
+            credit += (share / np.where(total > 0, total, 1.0)) @ importances[places]
+        return credit
+
+    def _columns(self, places: np.ndarray) -> np.ndarray:
+        if isinstance(self.matrix, np.ndarray):
+            return self.matrix[:, places]
+        return self.matrix.columns(places)

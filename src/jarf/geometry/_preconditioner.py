@@ -19,9 +19,12 @@ from sklearn.utils.validation import check_is_fitted
 from jarf._progress import Stages
 from jarf._sklearn import HasMethods, Interval, StrOptions, check_sample_weight, fit_context
 from jarf.geometry._map import LinearMap, embedded, preconditioner_matrix, spectrum
+from jarf.geometry._wide import N_LEADING, LowRankPreconditioner, leading_spectrum
 from jarf.gradients import (
     EJOP,
+    WIDE_FROM,
     Differences,
+    WideEJOP,
     column_std,
     difference_steps,
     gradient_blocks,
@@ -106,10 +109,11 @@ class JacobianPreconditioner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         and below, where the table held categories or missing values, a "feature" is an output
         of ``table_``.
     preconditioner_ : ndarray of shape (n_features, n_features)
-        H; the identity for what passes through.
+        H; the identity for what passes through. Above 5,000 features H is not formed: a
+        :class:`jarf.geometry.LowRankPreconditioner` applies it through the EJOP's sparse factor.
     eigenvalues_, eigenvectors_ : ndarray
         Spectrum of the EJOP in falling order; eigenvectors are columns. Computed when first
-        asked for.
+        asked for. Above 5,000 features: the 50 leading ones.
     feature_sensitivities_ : ndarray of shape (n_features_in_,)
         Root mean square derivative along each original column, per standard deviation of it if
         ``standardize``: ``sqrt(diag(EJOP))``, squares added over the outputs of a column.
@@ -346,7 +350,7 @@ class JacobianPreconditioner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         steps[toggled] = np.ptp(X[:, toggled], axis=0)
         return steps
 
-    def _differentiate(self, X, labels, weights, rows, steps, keep) -> EJOP:
+    def _differentiate(self, X, labels, weights, rows, steps, keep) -> EJOP | WideEJOP:
         toggled = self._moves & self.table_.is_level
         differences = Differences(
             steps,
@@ -370,6 +374,8 @@ class JacobianPreconditioner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
 
     def _matrix(self, ejop, n_components):
         """H of an estimate, or its leading eigenvectors; the identity for what does not move."""
+        if isinstance(ejop, WideEJOP):
+            return self._wide_matrix(ejop, n_components)
         matrix, moves = ejop.matrix, self._moves
         if not moves.all():
             matrix = matrix[np.ix_(moves, moves)]
@@ -380,6 +386,16 @@ class JacobianPreconditioner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         else:
             block = np.ascontiguousarray(spectrum(matrix)[1][:, :n_components])
         return embedded(block, moves)
+
+    def _wide_matrix(self, ejop, n_components):
+        if n_components is None:
+            return LowRankPreconditioner.of(ejop, self.gamma, self.normalize, self._moves)
+        if not self._moves.all():
+            raise ValueError(
+                f"n_components is for numbers only above {WIDE_FROM} features: X has categories or "
+                "missing values. Use n_components=None."
+            )
+        return np.ascontiguousarray(leading_spectrum(ejop, n_components)[1])
 
     def transform(self, X):
         """Map ``X`` to ``X H``, or to its projections on the leading eigenvectors.
@@ -426,7 +442,12 @@ class JacobianPreconditioner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     def _eigen(self):
         check_is_fitted(self, "ejop_")
         if self._spectrum is None:
-            self._spectrum = spectrum(self.ejop_.matrix)
+            ejop = self.ejop_
+            self._spectrum = (
+                leading_spectrum(ejop, N_LEADING)
+                if isinstance(ejop, WideEJOP)
+                else spectrum(ejop.matrix)
+            )
         return self._spectrum
 
     @property
@@ -443,7 +464,7 @@ class JacobianPreconditioner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     def feature_sensitivities_(self):
         """Root mean square derivative along each feature."""
         check_is_fitted(self, "ejop_")
-        squares = np.maximum(np.diag(self.ejop_.matrix), 0.0)
+        squares = np.maximum(self.ejop_.diagonal(), 0.0)
         return np.sqrt(self.table_.per_column(squares))
 
     def __sklearn_tags__(self):

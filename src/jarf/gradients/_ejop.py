@@ -12,6 +12,7 @@ from jarf._sklearn import check_sample_weight
 from jarf.gradients._input_gradients import Differences, gradient_blocks
 from jarf.gradients._outer_products import add_outer_products
 from jarf.gradients._probes import difference_steps
+from jarf.gradients._wide import WIDE_FROM, WideEJOP
 from jarf.surrogate import check_surrogate, thaw
 
 
@@ -57,6 +58,10 @@ class EJOP:
     def __array__(self, dtype=None, copy=None) -> np.ndarray:
         return np.asarray(self.matrix, dtype=dtype)
 
+    def diagonal(self) -> np.ndarray:
+        """Mean squared derivative along each feature."""
+        return np.diag(self.total) / self.weight
+
     def rescaled(self, scale: np.ndarray) -> EJOP:
         """The estimate in coordinates ``z = x / scale``, by the chain rule.
 
@@ -101,7 +106,7 @@ def expected_jacobian_outer_product(
     sample_weight=None,
     return_gradients=False,
     n_jobs=None,
-) -> EJOP:
+) -> EJOP | WideEJOP:
     """Estimate the expected Jacobian outer product of a fitted model (equation 1).
 
     Parameters
@@ -142,7 +147,8 @@ def expected_jacobian_outer_product(
     Returns
     -------
     EJOP
-        ``.matrix``, ``.n_probes``, ``.gradients``; add two to merge them.
+        ``.matrix``, ``.n_probes``, ``.gradients``; add two to merge them. Above 5,000 features a
+        :class:`jarf.gradients.WideEJOP`, which holds a sparse factor instead of the matrix.
 
     Examples
     --------
@@ -176,8 +182,10 @@ def expected_jacobian_outer_product(
     return sum_blocks(blocks, X.shape[1], weights, return_gradients)
 
 
-def sum_blocks(blocks, n_features, weights=None, keep=False) -> EJOP:
+def sum_blocks(blocks, n_features, weights=None, keep=False) -> EJOP | WideEJOP:
     """Add up the outer products of blocks of gradients, in their order.
+
+    Above ``WIDE_FROM`` features the gradients are kept as a sparse factor instead.
 
     Parameters
     ----------
@@ -189,8 +197,10 @@ def sum_blocks(blocks, n_features, weights=None, keep=False) -> EJOP:
 
     Returns
     -------
-    EJOP
+    EJOP or WideEJOP
     """
+    if n_features > WIDE_FROM:
+        return _sum_wide(blocks, n_features, weights, keep)
     lower = np.zeros((n_features, n_features))
     kept = []
     done = 0
@@ -205,15 +215,30 @@ def sum_blocks(blocks, n_features, weights=None, keep=False) -> EJOP:
         if keep:
             kept.append(block)
     total = np.tril(lower) + np.tril(lower, -1).T
-    if not np.isfinite(total).all():
+    weight = float(done if weights is None else weights.sum())
+    _check_sums(total, weight)
+    return EJOP(total, weight, done, np.concatenate(kept) if keep else None)
+
+
+def _sum_wide(blocks, n_features, weights, keep) -> WideEJOP:
+    if keep:
+        raise ValueError(
+            f"Gradients of {n_features} features are not kept one by one above {WIDE_FROM}: an H "
+            "for each tree (share='per-tree') and return_gradients=True are for narrower tables."
+        )
+    ejop = WideEJOP.of_blocks(blocks, n_features, weights)
+    _check_sums(ejop.factor.data, ejop.weight)
+    return ejop
+
+
+def _check_sums(values, weight):
+    if not np.isfinite(values).all():
         raise ValueError(
             "The surrogate's gradients are not finite. Look for overflow in its outputs, or for "
             "features in extreme units."
         )
-    weight = float(done if weights is None else weights.sum())
     if not weight > 0:
         raise ValueError("The weights of all probes are zero: there is nothing to average.")
-    return EJOP(total, weight, done, np.concatenate(kept) if keep else None)
 
 
 def _check_choices(scheme, boundary, outputs):
