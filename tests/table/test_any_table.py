@@ -28,7 +28,7 @@ MODELS = [
         n_estimators=2, surrogate=RandomForestRegressor(2), random_state=0, categorical="toggle"
     ),
 ]
-N_ROWS = 12
+N_ROWS = 24
 
 VALUES = {
     "float": st.floats(-1e6, 1e6) | st.just(float("nan")),
@@ -97,7 +97,7 @@ BOTH = ["float", "int", "bool", "maybe bool", "text", "maybe text", "none", "may
 
 
 @settings(max_examples=60, deadline=None)
-@example(table=[("maybe int", [None] * 11 + [1]), ("none", [None] * 12)])
+@example(table=[("maybe int", [None] * 23 + [1]), ("none", [None] * 24)])
 @given(table=st.lists(st.sampled_from(BOTH).flatmap(column), min_size=1, max_size=4))
 def test_pandas_and_polars_agree(table):
     y = np.arange(N_ROWS) % 2

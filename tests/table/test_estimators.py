@@ -90,7 +90,7 @@ def answers(model, X):
 def test_a_mixed_table_is_learned(model):
     fitted = fit(model)
     truth = np.where(NEW_SIGNAL > 0.5, "yes", "no") if is_classifier(model) else NEW_SIGNAL
-    assert fitted.score(NEW, truth) > (0.65 if is_classifier(model) else 0.1)
+    assert fitted.score(NEW, truth) > (0.6 if is_classifier(model) else 0.1)
     assert fitted.n_features_in_ == 7
     assert fitted.feature_names_in_.tolist() == list(FRAME.columns)
     importances = fitted.feature_importances_

@@ -25,6 +25,7 @@ from jarf.gradients import (
     WIDE_FROM,
     Differences,
     WideEJOP,
+    column_mean,
     column_std,
     difference_steps,
     gradient_blocks,
@@ -319,7 +320,7 @@ class JacobianPreconditioner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         d = X.shape[1]
         self._std = column_std(X)
         if self.standardize:
-            self.mean_ = np.where(self._moves, X.mean(axis=0, dtype=np.float64), 0.0)
+            self.mean_ = np.where(self._moves, column_mean(X), 0.0)
             self.scale_ = np.where(self._moves & (self._std > 0), self._std, 1.0)
         else:
             self.mean_, self.scale_ = np.zeros(d), np.ones(d)

@@ -2,7 +2,13 @@
 
 from jarf.gradients._ejop import EJOP, expected_jacobian_outer_product, sum_blocks
 from jarf.gradients._input_gradients import Differences, gradient_blocks
-from jarf.gradients._probes import column_std, difference_steps, probe_positions, robust_scale
+from jarf.gradients._probes import (
+    column_mean,
+    column_std,
+    difference_steps,
+    probe_positions,
+    robust_scale,
+)
 from jarf.gradients._tree_differences import forest_differences, reference_differences
 from jarf.gradients._wide import WIDE_FROM, WideEJOP
 
@@ -11,6 +17,7 @@ __all__ = [
     "WIDE_FROM",
     "Differences",
     "WideEJOP",
+    "column_mean",
     "column_std",
     "difference_steps",
     "expected_jacobian_outer_product",

@@ -33,6 +33,15 @@ def robust_scale(X: np.ndarray) -> np.ndarray:
     return scale
 
 
+def column_mean(X: np.ndarray) -> np.ndarray:
+    """Means, where the sum overflows too."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = X.mean(axis=0, dtype=np.float64)
+    over = np.flatnonzero(~np.isfinite(mean))
+    mean[over] = (X[:, over] / len(X)).sum(axis=0, dtype=np.float64)
+    return mean
+
+
 def column_std(X: np.ndarray) -> np.ndarray:
     """Standard deviations; exactly zero for a constant column, safe in extreme units."""
     std = np.zeros(X.shape[1])

@@ -8,7 +8,8 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.utils import check_random_state
 
-from jarf.table._columns import Column, choose_categories
+from jarf.table._columns import Column, as_numbers, choose_categories
+from jarf.table._filling import FEWEST_ROWS, MOST_COLUMNS, LinearFill
 from jarf.table._parts import MAX_ONE_HOT, MEDIAN_VALUES, Levels, Numbers, OneHot, TargetMeans
 
 BLOCK_COLUMNS = 256
@@ -17,8 +18,10 @@ BLOCK_COLUMNS = 256
 class TableEncoder:
     """Columns in, float matrix out; every output knows the column it came from.
 
-    Numbers stay as they are; where training had missing values they are filled by the median
-    and a further output says which rows these were. A category of at most 50 levels becomes one
+    Numbers stay as they are. Where training had missing values they are filled from the row's
+    other numbers by linear regression (by the median in tables of fewer than 20 rows or more
+    than 500 numeric columns) and a further output says which rows these were; values that are
+    missing at prediction only are filled, no more. A category of at most 50 levels becomes one
     output a level (a missing value is a level of its own, an unknown one a row of zeros); one
     of more levels becomes smoothed target means, cross-fitted for the training rows. Fill
     values, levels and means do not use sample weights.
@@ -38,7 +41,7 @@ class TableEncoder:
     output_kinds_ : ndarray of shape (n_outputs,)
         "number", "level" (0 or 1: one-hot columns and booleans), "target" or "missing".
     fill_values_ : ndarray of shape (n_columns,)
-        What a missing number is replaced by; NaN for categories.
+        Medians, NaN for categories: they replace missing numbers where regression does not.
     levels_ : dict
         The levels of each category, by column index; None stands for missing.
     is_identity_ : bool
@@ -103,10 +106,27 @@ class TableEncoder:
             parts.append(means.fit(column, targets))
         self._parts = parts
         self.fill_values_ = np.array([getattr(part, "fill", np.nan) for part in parts])
+        self._fit_filling(columns)
         sizes = [len(part.kinds) for part in parts]
         kinds = [kind for part in parts for kind in part.kinds]
         self._describe(np.repeat(np.arange(len(parts)), sizes), kinds)
         return self
+
+    def _fit_filling(self, columns: list[Column]) -> None:
+        """Learn to fill numbers from each other, if training misses any."""
+        parts = self._parts or []
+        self._numbers = [
+            j
+            for j, part in enumerate(parts)
+            if isinstance(part, Numbers) and part.kind == "number" and not part.is_empty
+        ]
+        self._filling: LinearFill | None = None
+        gone = any(parts[j].has_indicator for j in self._numbers)
+        if gone and 2 <= len(self._numbers) <= MOST_COLUMNS and len(columns[0]) >= FEWEST_ROWS:
+            self._filling = LinearFill(self._values(columns))
+
+    def _values(self, columns: list[Column]) -> np.ndarray:
+        return np.column_stack([as_numbers(columns[j]) for j in self._numbers])
 
     def _describe(self, columns: np.ndarray, kinds: list[str]) -> None:
         self.output_columns_ = columns
@@ -164,7 +184,16 @@ class TableEncoder:
             part.write(block, column)
             if y is not None and isinstance(part, TargetMeans):
                 self._cross_fit(part, block, column, y, used)
+        if self._parts is not None and self._filling is not None:
+            self._fill_rows(out, columns)
         return out
+
+    def _fill_rows(self, out: np.ndarray, columns: list[Column]) -> None:
+        assert self._filling is not None
+        values = self._values(columns)
+        rows = np.flatnonzero(np.isnan(values).any(axis=1))
+        first = np.searchsorted(self.output_columns_, self._numbers)
+        out[np.ix_(rows, first)] = self._filling.fill(values[rows])
 
     def _all_parts(self):
         if self._parts is None:
