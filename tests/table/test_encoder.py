@@ -34,16 +34,16 @@ def test_a_small_table_by_hand():
     table, out = encode(FRAME)
     names = table.get_feature_names_out(FRAME.columns).tolist()
     assert names == [
-        *("size", "size_missing", "colour_blue", "colour_red", "colour_missing"),
+        *("size", "size_or_missing", "colour_blue", "colour_red", "colour_missing"),
         *("old", "n", "gone"),
     ]
     np.testing.assert_array_equal(
         out,
         [
-            [1, 0, 0, 1, 0, 1, 1, 0],
-            [3, 1, 1, 0, 0, 0, 2, 0],
-            [3, 0, 0, 0, 1, 1, 3, 0],
-            [5, 0, 0, 1, 0, 1, 4, 0],
+            [1, 1, 0, 1, 0, 1, 1, 0],
+            [3, -3, 1, 0, 0, 0, 2, 0],
+            [3, 3, 0, 0, 1, 1, 3, 0],
+            [5, 5, 0, 1, 0, 1, 4, 0],
         ],
     )
     assert table.output_columns_.tolist() == [0, 0, 1, 1, 1, 2, 3, 4]
@@ -72,7 +72,7 @@ def test_new_rows():
     new.loc[0, "gone"] = np.nan
     np.testing.assert_array_equal(
         table.encode(read_columns(new)),
-        [[3, 1, 0, 0, 0, 1, 2.5, 0], [2, 0, 0, 0, 1, 1, 7, 0]],
+        [[3, -3, 0, 0, 0, 1, 2.5, 0], [2, 2, 0, 0, 1, 1, 7, 0]],
     )
     with pytest.raises(ValueError, match="column 'colour' held text in fit"):
         table.encode(read_columns(new.assign(colour=[1, 2])))

@@ -24,6 +24,7 @@ from jarf import (
     SPORFClassifier,
     SPORFRegressor,
 )
+from jarf.table._columns import read_columns
 
 FORESTS = [
     AxisForestClassifier(10, random_state=0),
@@ -228,7 +229,10 @@ def test_categories_pass_through_the_map():
     model = pre()
     plain = ~model.table_.is_number
     mapped = model.transform(NEW.drop(columns="town"))
-    assert set(np.unique(mapped[:, plain])) == {0.0, 1.0}
+    level = model.table_.is_level
+    assert set(np.unique(mapped[:, level])) == {0.0, 1.0}
+    encoded = model.table_.encode(read_columns(NEW.drop(columns="town")))
+    np.testing.assert_array_equal(mapped[:, plain], encoded[:, plain])
     np.testing.assert_array_equal(model.ejop_.matrix[plain], 0)
     block = model.preconditioner_[np.ix_(~plain, ~plain)]
     np.testing.assert_allclose(np.trace(block), (~plain).sum())

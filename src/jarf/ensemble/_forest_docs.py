@@ -38,7 +38,7 @@ categorical_features : "from_dtype", None or array-like, default="from_dtype"
     Columns that are categories: those of text or category type in a DataFrame, none, or names,
     indices or a mask. Categories are plain axes, never part of an oblique direction: one column
     a level up to 50 levels, cross-fitted target means beyond. The same holds for booleans and
-    for the columns that say where a number was missing."""
+    for the columns that hold missing numbers apart."""
 
 _CLASS_WEIGHT = """\
 class_weight : dict or "balanced", default=None

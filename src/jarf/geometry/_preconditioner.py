@@ -92,8 +92,8 @@ class JacobianPreconditioner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         names, indices or a mask.
     categorical : {"axes", "toggle"}, default="axes"
         Categories become one column a level up to 50 levels, cross-fitted target means beyond.
-        "axes": they pass through the map unchanged, as booleans and the columns that say where
-        a number was missing do. "toggle": columns of zeros and ones enter the EJOP, probed at 0
+        "axes": they pass through the map unchanged, as booleans and the columns that hold
+        missing numbers apart do. "toggle": columns of zeros and ones enter the EJOP, probed at 0
         and 1, and are mapped like numbers.
     n_jobs : int, default=None
         Threads for the surrogate (where it sets none itself) and for the gradients. The result

@@ -20,8 +20,9 @@ class TableEncoder:
 
     Numbers stay as they are. Where training had missing values they are filled from the row's
     other numbers by linear regression (by the median in tables of fewer than 20 rows or more
-    than 500 numeric columns) and a further output says which rows these were; values that are
-    missing at prediction only are filled, no more. A category of at most 50 levels becomes one
+    than 500 numeric columns), for the directions that mix numbers; a further output, never
+    mixed, is the same column with its missing values set apart, below all others. Values that
+    are missing at prediction only are filled, no more. A category of at most 50 levels becomes one
     output a level (a missing value is a level of its own, an unknown one a row of zeros); one
     of more levels becomes smoothed target means, cross-fitted for the training rows. Fill
     values, levels and means do not use sample weights.
@@ -33,6 +34,10 @@ class TableEncoder:
         or a mask.
     random_state : int, RandomState instance or None, default=None
         Seeds the folds of the target means; not touched where there are none.
+
+    regress : bool, default=True
+        Fill missing numbers by regression. False, for models that cut single columns only:
+        medians.
 
     Attributes
     ----------
@@ -48,9 +53,10 @@ class TableEncoder:
         Whether outputs are the columns themselves.
     """
 
-    def __init__(self, categorical_features="from_dtype", random_state=None):
+    def __init__(self, categorical_features="from_dtype", random_state=None, regress=True):
         self.categorical_features = categorical_features
         self.random_state = random_state
+        self.regress = regress
 
     # --- fit ----------------------------------------------------------------------------------
 
@@ -121,8 +127,13 @@ class TableEncoder:
             if isinstance(part, Numbers) and part.kind == "number" and not part.is_empty
         ]
         self._filling: LinearFill | None = None
-        gone = any(parts[j].has_indicator for j in self._numbers)
-        if gone and 2 <= len(self._numbers) <= MOST_COLUMNS and len(columns[0]) >= FEWEST_ROWS:
+        gone = any(parts[j].has_apart for j in self._numbers)
+        if (
+            self.regress
+            and gone
+            and 2 <= len(self._numbers) <= MOST_COLUMNS
+            and len(columns[0]) >= FEWEST_ROWS
+        ):
             self._filling = LinearFill(self._values(columns))
 
     def _values(self, columns: list[Column]) -> np.ndarray:

@@ -30,7 +30,8 @@ def fit_table(
     Parameters
     ----------
     estimator : estimator
-        Its ``categorical_features`` and ``random_state`` are used.
+        Its ``categorical_features``, ``random_state`` and, where it has it, ``_mixes_numbers``
+        (False: it cuts single columns only) are used.
     X : array-like or DataFrame of shape (n_samples, n_features)
     y : array-like of shape (n_samples,)
     classifies : bool
@@ -84,7 +85,9 @@ def fit_table(
     used = _used(sample_weight, len(y))
     if reset:
         names = getattr(estimator, "feature_names_in_", None)
-        estimator.table_ = TableEncoder(chosen, getattr(estimator, "random_state", None)).fit(
+        seed = getattr(estimator, "random_state", None)
+        mixes = getattr(estimator, "_mixes_numbers", True)
+        estimator.table_ = TableEncoder(chosen, seed, mixes).fit(
             columns if used is None else [column.only(used) for column in columns],
             y if used is None else y[used],
             None if names is None else list(names),

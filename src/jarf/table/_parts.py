@@ -26,14 +26,28 @@ def fill_value(observed: np.ndarray) -> float:
     return float(np.median(observed[:: -(-len(observed) // MEDIAN_VALUES)]))
 
 
+def _below(observed: np.ndarray) -> float:
+    """A value as far below the lowest as the highest is above it."""
+    if len(observed) == 0:
+        return np.nan
+    low, high = float(observed.min()), float(observed.max())
+    gap = high - low if high > low else max(1.0, abs(low))
+    return max(low - gap, float(np.finfo(observed.dtype).min))
+
+
 @dataclass
 class Numbers:
-    """A numeric column, filled; a second output says where it was missing in training."""
+    """A numeric column, filled.
+
+    Where training missed values, a second output holds the column with missing values set apart,
+    below all others: a cut there says which rows these are.
+    """
 
     fill: float
-    has_indicator: bool
+    has_apart: bool
     is_empty: bool
     kind: str = "number"
+    apart: float = np.nan
 
     @classmethod
     def fit(cls, column: Column, dtype=np.float64) -> Numbers:
@@ -45,17 +59,18 @@ class Numbers:
             fill = float(np.rint(fill))
         return cls(
             fill=fill,
-            has_indicator=bool(missing.any() and not missing.all()),
+            apart=_below(values[~missing]),
+            has_apart=bool(missing.any() and not missing.all()),
             is_empty=bool(missing.all()),
             kind="level" if is_flag else "number",
         )
 
     @property
     def kinds(self) -> list[str]:
-        return [self.kind, "missing"] if self.has_indicator else [self.kind]
+        return [self.kind, "missing"] if self.has_apart else [self.kind]
 
     def names(self, name: str) -> list[str]:
-        return [name, f"{name}_missing"] if self.has_indicator else [name]
+        return [name, f"{name}_or_missing"] if self.has_apart else [name]
 
     def write(self, out: np.ndarray, column: Column) -> None:
         if self.is_empty:  # what was never seen says nothing
@@ -64,8 +79,8 @@ class Numbers:
         values = as_numbers(column, out.dtype)
         missing = np.isnan(values)
         out[:, 0] = np.where(missing, self.fill, values)
-        if self.has_indicator:
-            out[:, 1] = missing
+        if self.has_apart:
+            out[:, 1] = np.where(missing, self.apart, values)
 
 
 @dataclass
