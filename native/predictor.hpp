@@ -36,7 +36,7 @@ struct ObliqueForest {
     std::int32_t index = root;
     while (trees.nodes[index].feature != -1) {
       const Node& node = trees.nodes[index];
-      index = value(node, row) <= node.threshold ? node.left : node.right;
+      index = value(node, row) <= node.threshold ? node.child[0] : node.child[1];
     }
     return index;
   }
@@ -66,7 +66,7 @@ inline void add_predictions(const ObliqueForest& forest, const float* rows, std:
     for (std::size_t row = 0; row < n_rows; ++row) {
       if (skipped && skipped[row]) continue;
       const std::int32_t node = forest.leaf_of(forest.trees.roots[tree], rows + row * n_features);
-      const std::size_t leaf = static_cast<std::size_t>(forest.trees.nodes[node].left);
+      const std::size_t leaf = static_cast<std::size_t>(forest.trees.nodes[node].child[0]);
       double* sum = sums + row * n_outputs;
       if (leaf < forest.n_pure) {
         sum[leaf] += 1.0;

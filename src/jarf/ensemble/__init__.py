@@ -1,4 +1,4 @@
-"""Forests on one native engine, in which only the candidates of a node differ."""
+"""Geometry -> ensemble: the paper's JARF, and forests in which only a node's candidates differ."""
 
 from jarf.ensemble._axes import AxisForestClassifier, AxisForestRegressor
 from jarf.ensemble._ccf import (
@@ -6,6 +6,7 @@ from jarf.ensemble._ccf import (
     CanonicalCorrelationForestRegressor,
 )
 from jarf.ensemble._forest import Forest, SplitNormals
+from jarf.ensemble._jarf import JARFClassifier, JARFRegressor
 from jarf.ensemble._rotation import RotationForestClassifier, RotationForestRegressor
 from jarf.ensemble._sporf import SPORFClassifier, SPORFRegressor
 
@@ -15,6 +16,8 @@ __all__ = [
     "CanonicalCorrelationForestClassifier",
     "CanonicalCorrelationForestRegressor",
     "Forest",
+    "JARFClassifier",
+    "JARFRegressor",
     "RotationForestClassifier",
     "RotationForestRegressor",
     "SPORFClassifier",
