@@ -69,16 +69,9 @@ class CanonicalCorrelation : public Proposal {
   void draw_features(const NodeView& node) {
     features_.clear();
     while (features_.size() < n_features_) {
-      const std::int32_t feature = pool_.draw(*node.rng);
+      const std::int32_t feature = pool_.draw_varying(columns_, node);
       if (feature < 0) break;
-      const float* column = columns_.column(feature);
-      std::size_t i = 1;
-      while (i < node.n_rows && column[node.rows[i]] == column[node.rows[0]]) ++i;
-      if (i == node.n_rows) {
-        pool_.last_was_constant();
-      } else {
-        features_.push_back(feature);
-      }
+      features_.push_back(feature);
     }
   }
 
@@ -95,22 +88,17 @@ class CanonicalCorrelation : public Proposal {
   }
 
   // Means, standard deviations, correlations and, standardised, the scatter with the labels.
+  // `gathered_` has a row of features for each chosen row: sums over rows then run side by side.
   void scatter(const NodeView& node) {
     const std::size_t p = features_.size(), n = chosen_.size();
-    gathered_.resize(p * n);
-    weights_.resize(n);
-    double total = 0.0;
-    for (std::size_t i = 0; i < n; ++i) total += weights_[i] = node.labels.weights[chosen_[i]];
-    deviations_.assign(p, 0.0);
-    for (std::size_t j = 0; j < p; ++j) standardise(node, j, total);
+    gather(node);
+    standardise();
     correlations_.assign(p * p, 0.0);
-    for (std::size_t a = 0; a < p; ++a) {
-      for (std::size_t b = a; b < p; ++b) {
-        const double* x = gathered_.data() + a * n;
-        const double* y = gathered_.data() + b * n;
-        double sum = 0.0;
-        for (std::size_t i = 0; i < n; ++i) sum += x[i] * y[i];
-        correlations_[a * p + b] = correlations_[b * p + a] = sum;
+    for (std::size_t i = 0; i < n; ++i) {
+      const double* x = gathered_.data() + i * p;
+      for (std::size_t a = 0; a < p; ++a) {
+        double* sums = correlations_.data() + a * p;
+        for (std::size_t b = 0; b < p; ++b) sums[b] += x[a] * x[b];
       }
     }
     degenerate_ = *std::max_element(deviations_.begin(), deviations_.end()) <= 0.0;
@@ -121,27 +109,47 @@ class CanonicalCorrelation : public Proposal {
     }
   }
 
-  // One gathered column: (x - mean) / deviation * sqrt(weight / total); zeros if it is constant.
-  void standardise(const NodeView& node, std::size_t j, double total) {
-    const std::size_t n = chosen_.size();
-    const float* column = columns_.column(features_[j]);
-    double* x = gathered_.data() + j * n;
-    double sum = 0.0;
-    for (std::size_t i = 0; i < n; ++i) {
-      x[i] = column[node.rows[chosen_[i]]];
-      sum += weights_[i] * x[i];
+  void gather(const NodeView& node) {
+    const std::size_t p = features_.size(), n = chosen_.size();
+    gathered_.resize(p * n);
+    roots_.resize(n);
+    double total = 0.0;
+    for (std::size_t i = 0; i < n; ++i) total += roots_[i] = node.labels.weights[chosen_[i]];
+    for (double& root : roots_) root = std::sqrt(root / total);
+    for (std::size_t j = 0; j < p; ++j) {
+      const float* column = columns_.column(features_[j]);
+      double* x = gathered_.data() + j;
+      for (std::size_t i = 0; i < n; ++i) x[i * p] = column[node.rows[chosen_[i]]];
     }
-    const double mean = sum / total;
-    double squares = 0.0;
+  }
+
+  // To (x - mean) / deviation * sqrt(weight / total); zeros where a feature is constant.
+  void standardise() {
+    const std::size_t p = features_.size(), n = chosen_.size();
+    means_.assign(p, 0.0);
+    deviations_.assign(p, 0.0);
     for (std::size_t i = 0; i < n; ++i) {
-      x[i] -= mean;
-      squares += weights_[i] * (x[i] * x[i]);
+      const double* x = gathered_.data() + i * p;
+      const double weight = roots_[i] * roots_[i];
+      for (std::size_t j = 0; j < p; ++j) means_[j] += weight * x[j];
     }
-    const double deviation = std::sqrt(squares / total);
-    const bool varies = deviation > 1e-12 * std::fabs(mean);
-    deviations_[j] = varies ? deviation : 0.0;
     for (std::size_t i = 0; i < n; ++i) {
-      x[i] = varies ? x[i] / deviation * std::sqrt(weights_[i] / total) : 0.0;
+      double* x = gathered_.data() + i * p;
+      for (std::size_t j = 0; j < p; ++j) {
+        x[j] = roots_[i] * (x[j] - means_[j]);
+        deviations_[j] += x[j] * x[j];
+      }
+    }
+    scales_.assign(p, 0.0);
+    for (std::size_t j = 0; j < p; ++j) {
+      const double deviation = std::sqrt(deviations_[j]);
+      const bool varies = deviation > 1e-12 * std::fabs(means_[j]);
+      deviations_[j] = varies ? deviation : 0.0;
+      scales_[j] = varies ? 1.0 / deviation : 0.0;
+    }
+    for (std::size_t i = 0; i < n; ++i) {
+      double* x = gathered_.data() + i * p;
+      for (std::size_t j = 0; j < p; ++j) x[j] *= scales_[j];
     }
   }
 
@@ -150,38 +158,34 @@ class CanonicalCorrelation : public Proposal {
     const std::size_t p = features_.size(), n = chosen_.size(), k = node.labels.n_classes;
     links_.assign(k * p, 0.0);
     shares_.assign(k, 0.0);
-    for (std::size_t i = 0; i < n; ++i) shares_[node.labels.classes[chosen_[i]]] += weights_[i];
-    std::size_t n_seen = 0;
-    for (const double share : shares_) n_seen += share > 0.0;
-    degenerate_ = degenerate_ || n_seen < 2;
-    for (std::size_t j = 0; j < p; ++j) {
-      const double* x = gathered_.data() + j * n;
-      for (std::size_t i = 0; i < n; ++i) {
-        links_[node.labels.classes[chosen_[i]] * p + j] += std::sqrt(weights_[i]) * x[i];
-      }
+    for (std::size_t i = 0; i < n; ++i) {
+      const std::uint32_t c = node.labels.classes[chosen_[i]];
+      const double* x = gathered_.data() + i * p;
+      shares_[c] += roots_[i] * roots_[i];
+      for (std::size_t j = 0; j < p; ++j) links_[c * p + j] += roots_[i] * x[j];
     }
+    std::size_t n_seen = 0;
     for (std::size_t c = 0; c < k; ++c) {
       if (!(shares_[c] > 0.0)) continue;
+      ++n_seen;
       for (std::size_t j = 0; j < p; ++j) links_[c * p + j] /= std::sqrt(shares_[c]);
     }
+    degenerate_ = degenerate_ || n_seen < 2;
     n_components_ = std::min(p, n_seen > 0 ? n_seen - 1 : 0);
   }
 
   void response_sums(const NodeView& node) {
     const std::size_t p = features_.size(), n = chosen_.size();
     links_.assign(p, 0.0);
-    double total = 0.0, sum = 0.0, squares = 0.0;
+    double mean = 0.0, squares = 0.0;
     for (std::size_t i = 0; i < n; ++i) {
-      total += weights_[i];
-      sum += weights_[i] * node.labels.responses[chosen_[i]];
+      mean += roots_[i] * roots_[i] * node.labels.responses[chosen_[i]];
     }
-    const double mean = sum / total;
     for (std::size_t i = 0; i < n; ++i) {
-      const double y = node.labels.responses[chosen_[i]] - mean;
-      squares += weights_[i] * (y * y);
-      for (std::size_t j = 0; j < p; ++j) {
-        links_[j] += std::sqrt(weights_[i]) * y * gathered_[j * n + i];
-      }
+      const double y = roots_[i] * (node.labels.responses[chosen_[i]] - mean);
+      const double* x = gathered_.data() + i * p;
+      squares += y * y;
+      for (std::size_t j = 0; j < p; ++j) links_[j] += y * x[j];
     }
     degenerate_ = degenerate_ || !(squares > 0.0);
     n_components_ = 1;
@@ -259,7 +263,8 @@ class CanonicalCorrelation : public Proposal {
   bool degenerate_ = false;
   std::vector<std::int32_t> features_;
   std::vector<std::uint32_t> chosen_;
-  std::vector<double> gathered_, weights_, deviations_, correlations_, links_, shares_;
+  std::vector<double> gathered_, roots_, means_, deviations_, scales_, correlations_, links_,
+      shares_;
   std::vector<double> spectrum_, basis_, whitened_, between_, loadings_, work_;
   std::vector<float> components_;
 };

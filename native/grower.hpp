@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <numeric>
 #include <queue>
@@ -36,6 +37,7 @@ struct Limits {
   std::size_t max_leaves;  // 0: no limit, the tree grows depth first
   std::size_t min_split;
   std::size_t min_leaf;
+  double min_leaf_weight;
   double min_gain;             // least decrease of impurity, times the weight of the tree
   std::size_t histogram_from;  // nodes of at least so many rows are searched in bins
 };
@@ -49,15 +51,14 @@ template <class Target>
 class Grower {
  public:
   // `rows`: the training rows of the tree. `should_stop` is asked every few milliseconds.
-  template <class ShouldStop>
   static GrownTree grow(const Columns& columns, Target& target, Proposal& proposal,
                         std::vector<std::uint32_t> rows, std::uint64_t seed, const Limits& limits,
-                        ShouldStop should_stop) {
-    Grower grower(columns, target, proposal, std::move(rows), seed, limits);
+                        std::function<bool()> should_stop) {
+    Grower grower(columns, target, proposal, std::move(rows), seed, limits, should_stop);
     if (limits.max_leaves == 0) {
-      grower.depth_first(should_stop);
+      grower.depth_first();
     } else {
-      grower.best_first(should_stop);
+      grower.best_first();
     }
     return std::move(grower.tree_);
   }
@@ -85,28 +86,30 @@ class Grower {
   };
 
   Grower(const Columns& columns, Target& target, Proposal& proposal,
-         std::vector<std::uint32_t> rows, std::uint64_t seed, const Limits& limits)
+         std::vector<std::uint32_t> rows, std::uint64_t seed, const Limits& limits,
+         std::function<bool()> should_stop)
       : columns_(columns),
         target_(target),
         proposal_(proposal),
         rows_(std::move(rows)),
         rng_(seed),
         limits_(limits),
+        should_stop_(std::move(should_stop)),
         search_(target, rows_.size(), limits.min_leaf),
         values_(rows_.size()),
         best_values_(rows_.size()),
-        right_(rows_.size()) {}
+        right_(rows_.size()) {
+    target_.set_min_side(limits.min_leaf_weight);
+  }
 
   Task root() { return {0, rows_.size(), 0, 0, add_node()}; }
 
-  template <class ShouldStop>
-  void depth_first(ShouldStop should_stop) {
+  void depth_first() {
     std::vector<Task> tasks{root()};
     Found found;
     while (!tasks.empty()) {
       const Task task = tasks.back();
       tasks.pop_back();
-      pause(task, should_stop);
       if (!examine(task, found)) {
         make_leaf(task.node);
         continue;
@@ -119,12 +122,10 @@ class Grower {
 
   // The node whose split gains most is split next, until there are enough leaves. What a proposal
   // remembers holds for trees grown depth first only, so nothing is handed on.
-  template <class ShouldStop>
-  void best_first(ShouldStop should_stop) {
+  void best_first() {
     std::priority_queue<Open> open;
     std::size_t n_leaves = 1;
     const auto consider = [&](Task task) {
-      pause(task, should_stop);
       task.memory = 0;
       Found found;
       const bool splits = examine(task, found);
@@ -144,12 +145,11 @@ class Grower {
     }
   }
 
-  template <class ShouldStop>
-  void pause(const Task& task, ShouldStop& should_stop) {
-    work_ += 64 + task.end - task.begin;
+  void pause(std::size_t n_rows) {
+    work_ += 64 + n_rows;
     if (work_ < (1U << 16)) return;
     work_ = 0;
-    if (should_stop()) throw Stopped();
+    if (should_stop_()) throw Stopped();
   }
 
   // The best split among the proposal's candidates; false where the node must be a leaf.
@@ -166,6 +166,7 @@ class Grower {
     proposal_.begin({rows, n_rows, task.depth, task.memory, target_.labels(), &rng_});
     Direction candidate;
     while (proposal_.next(candidate)) {
+      pause(n_rows);
       const Verdict verdict = try_candidate(candidate, task, found.split);
       if (verdict == Verdict::constant) proposal_.was_constant();
       if (verdict != Verdict::better) continue;
@@ -193,9 +194,9 @@ class Grower {
     float lowest, highest;
     project(candidate, task, values_.data(), lowest, highest);
     if (!(lowest < highest) || !std::isfinite(highest - lowest)) return Verdict::constant;
-    const bool large = n_rows >= limits_.histogram_from && target_.bin_width() * 256 <= 4 * n_rows;
+    const bool large = n_rows >= limits_.histogram_from && search_.can_sample(n_rows);
     const bool better = large ? search_.sampled(values_.data(), n_rows, lowest, highest, best)
-                              : search_.exact(values_.data(), n_rows, best);
+                              : search_.exact(values_.data(), n_rows, lowest, highest, best);
     if (!better) return Verdict::worse;
     std::swap(values_, best_values_);
     return Verdict::better;
@@ -220,16 +221,28 @@ class Grower {
       for (std::size_t i = 0; i < n_rows; ++i) out[i] = column[rows[i]];
     } else {
       for (std::size_t i = 0; i < n_rows; ++i) out[i] = first * column[rows[i]];
-      for (std::size_t k = 1; k < direction.size; ++k) {
-        column = columns_.column(direction.features[k]);
-        const float weight = direction.weights[k];
-        for (std::size_t i = 0; i < n_rows; ++i) out[i] += weight * column[rows[i]];
-      }
+      std::size_t k = 1;
+      for (; k + 4 <= direction.size; k += 4) add_columns<4>(direction, k, rows, n_rows, out);
+      for (; k + 2 <= direction.size; k += 2) add_columns<2>(direction, k, rows, n_rows, out);
+      for (; k < direction.size; ++k) add_columns<1>(direction, k, rows, n_rows, out);
     }
-    lowest = highest = out[0];
-    for (std::size_t i = 1; i < n_rows; ++i) {
-      lowest = out[i] < lowest ? out[i] : lowest;
-      highest = out[i] > highest ? out[i] : highest;
+    range_of(out, n_rows, lowest, highest);
+  }
+
+  // Adds a few weighted columns in one pass, one after the other for each row.
+  template <std::size_t n_columns>
+  void add_columns(const Direction& direction, std::size_t first, const std::uint32_t* rows,
+                   std::size_t n_rows, float* out) const {
+    const float* columns[n_columns];
+    float weights[n_columns];
+    for (std::size_t k = 0; k < n_columns; ++k) {
+      columns[k] = columns_.column(direction.features[first + k]);
+      weights[k] = direction.weights[first + k];
+    }
+    for (std::size_t i = 0; i < n_rows; ++i) {
+      float sum = out[i];
+      for (std::size_t k = 0; k < n_columns; ++k) sum += weights[k] * columns[k][rows[i]];
+      out[i] = sum;
     }
   }
 
@@ -256,7 +269,7 @@ class Grower {
     const std::size_t middle = task.begin + n_left;
     const Task left{task.begin, middle, task.depth + 1, found.memory, add_node()};
     const Task right{middle, task.end, task.depth + 1, found.memory, add_node()};
-    tree_.nodes[task.node] = {feature, threshold, left.node, right.node};
+    tree_.nodes[task.node] = {feature, threshold, {left.node, right.node}};
     return {left, right};
   }
 
@@ -271,7 +284,7 @@ class Grower {
   }
 
   std::int32_t add_node() {
-    tree_.nodes.push_back({-1, 0.0f, 0, 0});
+    tree_.nodes.push_back({-1, 0.0f, {0, 0}});
     tree_.weights.push_back(0.0);
     tree_.gains.push_back(0.0);
     return static_cast<std::int32_t>(tree_.nodes.size()) - 1;
@@ -280,7 +293,7 @@ class Grower {
   // The target still holds the node's rows.
   void make_leaf(std::int32_t node) {
     const std::int32_t value = target_.leaf(tree_.values);
-    tree_.nodes[node] = {-1, 0.0f, value, value};
+    tree_.nodes[node] = {-1, 0.0f, {value, value}};
   }
 
   const Columns& columns_;
@@ -289,6 +302,7 @@ class Grower {
   std::vector<std::uint32_t> rows_;
   Rng rng_;
   Limits limits_;
+  std::function<bool()> should_stop_;
   SplitSearch<Target> search_;
   std::vector<float> values_, best_values_;
   std::vector<std::uint32_t> right_;

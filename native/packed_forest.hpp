@@ -34,14 +34,14 @@ struct PackedForest {
 
   // Refuse arrays that a walk could leave or never end in: children lie behind their parent.
   void check(std::size_t n_features) const {
-    check_children([&](const Node& node) {
+    check_nodes([&](const Node& node) {
       return static_cast<std::size_t>(node.feature) < n_features;
     });
   }
 
   // The same for any meaning of a feature: `known` says whether an inner node's makes sense.
   template <class Known>
-  void check_children(Known known) const {
+  void check_nodes(Known known) const {
     for (std::size_t tree = 0; tree < n_trees; ++tree) {
       if (roots[tree] < 0 || static_cast<std::size_t>(roots[tree]) >= n_nodes) {
         throw std::invalid_argument("root " + std::to_string(tree) + " lies outside the nodes");

@@ -1,6 +1,7 @@
 // A fitted forest of sparse oblique splits, and its blocked prediction: trees outside, rows inside.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <stdexcept>
@@ -32,17 +33,40 @@ struct ObliqueForest {
     return sum;
   }
 
-  std::int32_t leaf_of(std::int32_t root, const float* row) const {
-    std::int32_t index = root;
-    while (trees.nodes[index].feature != -1) {
-      const Node& node = trees.nodes[index];
-      index = value(node, row) <= node.threshold ? node.child[0] : node.child[1];
+  // The leaves of up to kLanes rows. They walk side by side: while one waits for its next node
+  // the others go on.
+  static constexpr std::size_t kLanes = 8;
+  void leaves_of(std::int32_t root, const float* rows, std::size_t n_rows, std::size_t n_features,
+                 std::int32_t* leaves) const {
+    for (std::size_t lane = 0; lane < n_rows; ++lane) leaves[lane] = root;
+    bool moving = true;
+    while (moving) {
+      moving = false;
+      for (std::size_t lane = 0; lane < n_rows; ++lane) {
+        const Node& node = trees.nodes[leaves[lane]];
+        if (node.feature == -1) continue;
+        moving = true;
+        leaves[lane] = node.child[PackedForest::side(node, value(node, rows + lane * n_features))];
+      }
     }
-    return index;
+  }
+
+  // Calls `visit(tree, row, leaf)` for every pair: trees outside, rows inside.
+  template <class Visit>
+  void visit_leaves(const float* rows, std::size_t n_rows, std::size_t n_features,
+                    Visit visit) const {
+    std::int32_t leaves[kLanes];
+    for (std::size_t tree = 0; tree < trees.n_trees; ++tree) {
+      for (std::size_t first = 0; first < n_rows; first += kLanes) {
+        const std::size_t n_lanes = std::min(kLanes, n_rows - first);
+        leaves_of(trees.roots[tree], rows + first * n_features, n_lanes, n_features, leaves);
+        for (std::size_t lane = 0; lane < n_lanes; ++lane) visit(tree, first + lane, leaves[lane]);
+      }
+    }
   }
 
   void check(std::size_t n_features) const {
-    trees.check_children([&](const Node& node) {
+    trees.check_nodes([&](const Node& node) {
       return node.feature < -1 ? static_cast<std::size_t>(-2 - node.feature) < n_projections
                                : static_cast<std::size_t>(node.feature) < n_features;
     });
@@ -61,33 +85,27 @@ inline void add_predictions(const ObliqueForest& forest, const float* rows, std:
                             std::size_t n_features, const std::uint8_t* skip,
                             std::size_t skip_stride, double* sums) {
   const std::size_t n_outputs = forest.trees.n_outputs;
-  for (std::size_t tree = 0; tree < forest.trees.n_trees; ++tree) {
-    const std::uint8_t* skipped = skip ? skip + tree * skip_stride : nullptr;
-    for (std::size_t row = 0; row < n_rows; ++row) {
-      if (skipped && skipped[row]) continue;
-      const std::int32_t node = forest.leaf_of(forest.trees.roots[tree], rows + row * n_features);
-      const std::size_t leaf = static_cast<std::size_t>(forest.trees.nodes[node].child[0]);
-      double* sum = sums + row * n_outputs;
-      if (leaf < forest.n_pure) {
-        sum[leaf] += 1.0;
-        continue;
-      }
-      const double* value = forest.trees.values + leaf * n_outputs;
-      for (std::size_t c = 0; c < n_outputs; ++c) sum[c] += value[c];
+  const auto add = [&](std::size_t tree, std::size_t row, std::int32_t node) {
+    if (skip && skip[tree * skip_stride + row]) return;
+    const std::size_t leaf = static_cast<std::size_t>(forest.trees.nodes[node].child[0]);
+    double* sum = sums + row * n_outputs;
+    if (leaf < forest.n_pure) {
+      sum[leaf] += 1.0;
+      return;
     }
-  }
+    const double* value = forest.trees.values + leaf * n_outputs;
+    for (std::size_t c = 0; c < n_outputs; ++c) sum[c] += value[c];
+  };
+  forest.visit_leaves(rows, n_rows, n_features, add);
 }
 
 // The number, within its tree, of the leaf that each row reaches: leaves (n_rows, n_trees).
 inline void find_leaves(const ObliqueForest& forest, const float* rows, std::size_t n_rows,
                         std::size_t n_features, std::int64_t* leaves) {
-  for (std::size_t tree = 0; tree < forest.trees.n_trees; ++tree) {
-    const std::int32_t root = forest.trees.roots[tree];
-    for (std::size_t row = 0; row < n_rows; ++row) {
-      leaves[row * forest.trees.n_trees + tree] =
-          forest.leaf_of(root, rows + row * n_features) - root;
-    }
-  }
+  const auto write = [&](std::size_t tree, std::size_t row, std::int32_t node) {
+    leaves[row * forest.trees.n_trees + tree] = node - forest.trees.roots[tree];
+  };
+  forest.visit_leaves(rows, n_rows, n_features, write);
 }
 
 }  // namespace jarf

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <numeric>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -72,6 +73,7 @@ class FeaturePool {
   void begin(std::int32_t n_constant) {
     n_constant_ = static_cast<std::size_t>(n_constant);
     front_ = n_constant_;
+    ++visit_;
   }
   // Put what was drawn back, constants apart.
   void put_back() { front_ = n_constant_; }
@@ -91,6 +93,25 @@ class FeaturePool {
     }
     exchange(at, front_);
     return order_[front_++];
+  }
+
+  // The next feature that is not constant in the node, or -1. What was seen to vary in this node
+  // is not looked at again; `begin` starts afresh.
+  std::int32_t draw_varying(const Columns& columns, const NodeView& node) {
+    seen_.resize(order_.size(), 0);
+    std::int32_t feature;
+    while ((feature = draw(*node.rng)) >= 0) {
+      if (seen_[feature] == visit_) break;
+      const float* column = columns.column(feature);
+      std::size_t i = 1;
+      while (i < node.n_rows && column[node.rows[i]] == column[node.rows[0]]) ++i;
+      if (i < node.n_rows) {
+        seen_[feature] = visit_;
+        break;
+      }
+      last_was_constant();
+    }
+    return feature;
   }
 
   // The feature drawn last is constant in this node and below.
@@ -130,6 +151,8 @@ class FeaturePool {
   std::vector<std::uint32_t> place_;
   std::vector<double> chances_, cumulated_;
   std::size_t n_constant_ = 0, front_ = 0;
+  std::vector<std::uint64_t> seen_;  // the visit in which each feature was seen to vary
+  std::uint64_t visit_ = 0;
 };
 
 // Plain axes: a random forest.
@@ -166,12 +189,17 @@ class Axes : public Proposal {
 };
 
 // Sparse random directions (SPORF): a few features, each with a weight of plus or minus its scale.
-// The number of features is a Poisson draw without zero. A node with hardly anything left to split
-// falls back on axes, so that none that could be split becomes a leaf.
+// The number of features is a Poisson draw without zero; features that are constant in the node are
+// passed over. Where all sums turn out to be constant axes follow, so that no node that could be
+// split becomes a leaf.
 class SparseRandom : public Proposal {
  public:
-  SparseRandom(std::size_t n_candidates, double mean_size, const std::vector<float>& scales)
-      : pool_(scales.size(), {}), scales_(scales), n_candidates_(n_candidates) {
+  SparseRandom(const Columns& columns, std::size_t n_candidates, double mean_size,
+               const std::vector<float>& scales)
+      : columns_(columns),
+        pool_(scales.size(), {}),
+        scales_(scales),
+        n_candidates_(n_candidates) {
     const double most = mean_size + 10.0 * std::sqrt(mean_size) + 10.0;
     double sum = 0.0;
     for (std::size_t size = 1; size <= scales.size() && static_cast<double>(size) <= most; ++size) {
@@ -182,51 +210,51 @@ class SparseRandom : public Proposal {
   }
 
   void begin(const NodeView& node) override {
-    rng_ = node.rng;
+    node_ = node;
     n_found_ = n_tried_ = 0;
     pool_.begin(node.memory);
   }
 
   bool next(Direction& candidate) override {
     if (n_found_ == n_candidates_) return false;
-    const bool desperate = n_tried_ >= 2 * n_candidates_ + 8;
+    const std::size_t enough = 2 * n_candidates_ + 8;
+    const bool desperate = n_tried_ >= enough;
     if (desperate && n_found_ > 0) return false;
-    if (!desperate) pool_.put_back();
-    std::size_t size = desperate ? 1 : draw_size();
-    size = std::min(size, pool_.n_left());
-    if (size == 0) return false;
-    features_.resize(size);
-    weights_.resize(size);
-    for (std::size_t k = 0; k < size; ++k) {
-      features_[k] = pool_.draw(*rng_);
-      const float scale = scales_[features_[k]];
-      weights_[k] = size == 1 ? 1.0f : (rng_->next() >> 63) ? scale : -scale;
+    if (n_tried_ <= enough) pool_.put_back();
+    const std::size_t size = desperate ? 1 : draw_size();
+    features_.clear();
+    weights_.clear();
+    while (features_.size() < size) {
+      const std::int32_t feature = pool_.draw_varying(columns_, node_);
+      if (feature < 0) break;
+      features_.push_back(feature);
+      weights_.push_back((node_.rng->next() >> 63) ? scales_[feature] : -scales_[feature]);
     }
+    if (features_.empty()) return false;
+    if (features_.size() == 1) weights_[0] = 1.0f;
     ++n_found_;
     ++n_tried_;
-    candidate = {features_.data(), weights_.data(), size};
+    candidate = {features_.data(), weights_.data(), features_.size()};
     return true;
   }
-  void was_constant() override {
-    --n_found_;
-    if (features_.size() == 1) pool_.last_was_constant();
-  }
+  void was_constant() override { --n_found_; }
   std::int32_t memory() const override { return pool_.n_constant(); }
 
  private:
   std::size_t draw_size() {
-    const double mark = rng_->uniform() * size_chances_.back();
+    const double mark = node_.rng->uniform() * size_chances_.back();
     const auto found = std::upper_bound(size_chances_.begin(), size_chances_.end(), mark);
     return 1 + std::min<std::size_t>(found - size_chances_.begin(), size_chances_.size() - 1);
   }
 
+  const Columns& columns_;
   FeaturePool pool_;
   std::vector<float> scales_;
   std::size_t n_candidates_, n_found_ = 0, n_tried_ = 0;
   std::vector<double> size_chances_;
   std::vector<std::int32_t> features_;
   std::vector<float> weights_;
-  Rng* rng_ = nullptr;
+  NodeView node_{};
 };
 
 // One proposal after the other in every node. The first one's memory is kept.
@@ -263,6 +291,9 @@ struct AxesSpec : ProposalSpec {
   std::size_t n_candidates;
   std::vector<double> chances;  // empty: all alike
   std::unique_ptr<Proposal> make(const Columns& columns) const override {
+    if (!chances.empty() && chances.size() != columns.n_columns) {
+      throw std::invalid_argument("chances must be empty or have one entry a column");
+    }
     return std::make_unique<Axes>(columns.n_columns, n_candidates, chances);
   }
 };
@@ -271,8 +302,11 @@ struct SparseRandomSpec : ProposalSpec {
   std::size_t n_candidates;
   double mean_size;
   std::vector<float> scales;
-  std::unique_ptr<Proposal> make(const Columns&) const override {
-    return std::make_unique<SparseRandom>(n_candidates, mean_size, scales);
+  std::unique_ptr<Proposal> make(const Columns& columns) const override {
+    if (scales.size() != columns.n_columns) {
+      throw std::invalid_argument("scales must have one entry a column");
+    }
+    return std::make_unique<SparseRandom>(columns, n_candidates, mean_size, scales);
   }
 };
 

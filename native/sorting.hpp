@@ -64,13 +64,42 @@ inline void radix_sort(Key*& keys, Key*& spare, std::size_t n) {
   }
 }
 
-inline void sort_keys(Key*& keys, Key*& spare, std::size_t n) {
-  if (n <= 24) {
+// Spreads the keys over as many buckets of equal width as there are rows; what is left is a nearly
+// sorted row of keys. False, and nothing done, where the values crowd in few buckets.
+inline bool bucket_sort(Key*& keys, Key*& spare, const float* values, std::size_t n, float lowest,
+                        float highest, std::vector<std::uint32_t>& starts) {
+  const float scale = static_cast<float>(n) / (highest - lowest);
+  if (!(scale < 1e30f)) return false;
+  const auto bucket_of = [&](float value) {
+    return std::min(static_cast<std::size_t>((value - lowest) * scale), n - 1);
+  };
+  starts.assign(n, 0);
+  for (std::size_t i = 0; i < n; ++i) ++starts[bucket_of(values[i])];
+  std::uint32_t start = 0, fullest = 0;
+  for (std::size_t bucket = 0; bucket < n; ++bucket) {
+    const std::uint32_t here = starts[bucket];
+    fullest = std::max(fullest, here);
+    starts[bucket] = start;
+    start += here;
+  }
+  if (fullest > 24) return false;
+  for (std::size_t i = 0; i < n; ++i) spare[starts[bucket_of(values[i])]++] = keys[i];
+  std::swap(keys, spare);
+  insertion_sort(keys, n);
+  return true;
+}
+
+// Sorts the keys of `values`, which lie between `lowest` and `highest`.
+inline void sort_keys(Key*& keys, Key*& spare, const float* values, std::size_t n, float lowest,
+                      float highest, std::vector<std::uint32_t>& scratch) {
+  if (n <= 20) {
     insertion_sort(keys, n);
-  } else if (n <= 160) {
-    std::sort(keys, keys + n);
-  } else {
-    radix_sort(keys, spare, n);
+  } else if (n > 4096 || !bucket_sort(keys, spare, values, n, lowest, highest, scratch)) {
+    if (n <= 160) {
+      std::sort(keys, keys + n);
+    } else {
+      radix_sort(keys, spare, n);
+    }
   }
 }
 

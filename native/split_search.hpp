@@ -27,17 +27,17 @@ class SplitSearch {
       : target_(target), min_leaf_(min_leaf), first_(n_rows), second_(n_rows) {}
 
   // Every threshold between two neighbouring values. True if `best` was improved.
-  bool exact(const float* values, std::size_t n_rows, Split& best) {
+  bool exact(const float* values, std::size_t n_rows, float lowest, float highest, Split& best) {
     Key *keys = first_.data(), *spare = second_.data();
     for (std::size_t i = 0; i < n_rows; ++i) keys[i] = make_key(values[i], i);
-    sort_keys(keys, spare, n_rows);
-    target_.all_right();
+    sort_keys(keys, spare, values, n_rows, lowest, highest, counts_);
+    typename Target::Sides sides(target_);
     std::size_t best_at = 0;
     const std::size_t last = n_rows - min_leaf_;
     for (std::size_t i = 0; i < last; ++i) {
-      target_.move_row(key_row(keys[i]));
+      sides.move_row(key_row(keys[i]));
       if (i + 1 < min_leaf_ || key_bits(keys[i]) == key_bits(keys[i + 1])) continue;
-      if (improves(best)) best_at = i + 1;
+      if (improves(best, sides.score())) best_at = i + 1;
     }
     if (best_at == 0) return false;
     best.threshold = between(float_of_bits(key_bits(keys[best_at - 1])),
@@ -59,6 +59,9 @@ class SplitSearch {
     return true;
   }
 
+  // Whether bins could be coarse enough to cost less than the rows, yet be fine enough.
+  bool can_sample(std::size_t n_rows) const { return n_rows >= kMinEdges * target_.bin_width(); }
+
   // Thresholds between quantiles of a sample of the values.
   bool sampled(const float* values, std::size_t n_rows, float lowest, float highest, Split& best) {
     choose_edges(values, n_rows, lowest, highest);
@@ -77,8 +80,7 @@ class SplitSearch {
   std::size_t n_filled() const { return n_filled_; }
 
  private:
-  bool improves(Split& best) {
-    const double score = target_.split_score();
+  static bool improves(Split& best, double score) {
     if (!(score > best.score)) return false;
     best.score = score;
     best.found = true;
@@ -101,34 +103,38 @@ class SplitSearch {
   template <class Improved>
   void scan(std::size_t n_bins, std::size_t n_rows, Split& best, Improved improved) {
     const std::size_t width = target_.bin_width();
-    target_.all_right();
+    typename Target::Sides sides(target_);
     std::size_t n_left = 0, previous = n_bins;
     n_filled_ = 0;
     for (std::size_t bin = 0; bin < n_bins; ++bin) {
       if (counts_[bin] == 0) continue;
       ++n_filled_;
       if (n_left >= min_leaf_ && n_rows - n_left >= min_leaf_ && previous < n_bins &&
-          improves(best)) {
+          improves(best, sides.score())) {
         improved(previous, bin);
       }
-      target_.move_bin(histogram_.data() + bin * width);
+      sides.move_bin(histogram_.data() + bin * width);
       n_left += counts_[bin];
       previous = bin;
     }
   }
 
-  // Edges are middles between quantiles of every k-th value. A table over equal steps of the range
+  // Edges lie where the sorted sample, every k-th value, first changes after an equal share of
+  // it: quantiles, and all values where they are few. A table over equal steps of the range
   // says where to begin looking for a value's bin.
   void choose_edges(const float* values, std::size_t n_rows, float lowest, float highest) {
-    const std::size_t n_sample = std::min(n_rows, kSample);
+    const std::size_t n_edges =
+        std::min(kMaxEdges, std::max(kMinEdges, n_rows / target_.bin_width()));
+    const std::size_t n_sample = std::min(n_rows, 2 * n_edges);
     sample_.resize(n_sample);
     for (std::size_t i = 0; i < n_sample; ++i) sample_[i] = values[i * n_rows / n_sample];
     std::sort(sample_.begin(), sample_.end());
     edges_.clear();
-    for (std::size_t k = 1; k < kEdges; ++k) {
-      const std::size_t at = k * n_sample / kEdges;
-      if (at == 0 || !(sample_[at - 1] < sample_[at])) continue;
+    const std::size_t share = n_sample / n_edges;
+    for (std::size_t at = 1, due = share; at < n_sample; ++at) {
+      if (at < due || !(sample_[at - 1] < sample_[at])) continue;
       edges_.push_back(between(sample_[at - 1], sample_[at]));
+      due = at + share;
     }
     if (edges_.empty()) edges_.push_back(between(lowest, highest));
     step_ = static_cast<float>(kCells) / (highest - lowest);
@@ -157,7 +163,7 @@ class SplitSearch {
     return bin;
   }
 
-  static constexpr std::size_t kSample = 1024, kEdges = 256, kCells = 1024;
+  static constexpr std::size_t kMinEdges = 48, kMaxEdges = 160, kCells = 512;
 
   Target& target_;
   std::size_t min_leaf_;

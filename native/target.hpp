@@ -62,6 +62,9 @@ class ClassTarget {
     row_weights_.resize(n_rows);
   }
 
+  // Neither side of a split may weigh less.
+  void set_min_side(double weight) { min_side_ = weight; }
+
   void enter(const std::uint32_t* rows, std::size_t n_rows) {
     for (const std::int32_t known : present_) local_of_[known] = kAbsent;
     present_.clear();
@@ -102,39 +105,61 @@ class ClassTarget {
     return static_cast<std::int32_t>(start / n_outputs_);
   }
 
-  // --- one candidate -------------------------------------------------------------------------
-  void all_right() {
-    std::fill(left_.begin(), left_.end(), 0.0);
-    left_total_ = 0.0;
-    left_parts_ = 0.0;
-    right_parts_ = parts_;
-  }
-  void move_row(std::size_t i) { move(classes_[i], row_weights_[i]); }
-  double split_score() const {
-    const double right_total = total_ - left_total_;
-    if (!(right_total > 0.0)) return -std::numeric_limits<double>::infinity();
-    return criterion_.side(left_parts_, left_total_) + criterion_.side(right_parts_, right_total);
-  }
+  // The two sides of a threshold that passes over the rows of one candidate. A small object of
+  // its own, so that its sums can stay in registers.
+  class Sides {
+   public:
+    explicit Sides(ClassTarget& target)
+        : criterion_(target.criterion_),
+          classes_(target.classes_.data()),
+          weights_(target.row_weights_.data()),
+          totals_(target.totals_.data()),
+          left_(target.left_.data()),
+          n_classes_(target.totals_.size()),
+          total_(target.total_),
+          min_side_(target.min_side_),
+          right_parts_(target.parts_) {
+      std::fill(left_, left_ + n_classes_, 0.0);
+    }
 
-  // --- the same in bins ----------------------------------------------------------------------
+    void move_row(std::size_t i) { move(classes_[i], weights_[i]); }
+    void move_bin(const double* bin) {
+      for (std::size_t c = 0; c < n_classes_; ++c) {
+        if (bin[c] != 0.0) move(c, bin[c]);
+      }
+    }
+    double score() const {
+      const double right_total = total_ - left_total_;
+      if (left_total_ < min_side_ || right_total < min_side_ || !(right_total > 0.0)) {
+        return -std::numeric_limits<double>::infinity();
+      }
+      return criterion_.side(left_parts_, left_total_) + criterion_.side(right_parts_, right_total);
+    }
+
+   private:
+    void move(std::size_t c, double weight) {
+      const double left = left_[c], right = totals_[c] - left;
+      left_parts_ += criterion_.part(left + weight) - criterion_.part(left);
+      right_parts_ += criterion_.part(right - weight) - criterion_.part(right);
+      left_[c] = left + weight;
+      left_total_ += weight;
+    }
+
+    const Criterion& criterion_;
+    const std::uint32_t* classes_;
+    const double* weights_;
+    const double* totals_;
+    double* left_;
+    std::size_t n_classes_;
+    double total_, min_side_, right_parts_, left_total_ = 0.0, left_parts_ = 0.0;
+  };
+
+  // What a bin holds: the weight of each class.
   std::size_t bin_width() const { return totals_.size(); }
   void add_to_bin(double* bin, std::size_t i) const { bin[classes_[i]] += row_weights_[i]; }
-  void move_bin(const double* bin) {
-    for (std::size_t c = 0; c < totals_.size(); ++c) {
-      if (bin[c] != 0.0) move(static_cast<std::uint32_t>(c), bin[c]);
-    }
-  }
 
  private:
   static constexpr std::uint32_t kAbsent = 0xffffffffU;
-
-  void move(std::uint32_t c, double weight) {
-    const double left = left_[c], right = totals_[c] - left;
-    left_parts_ += criterion_.part(left + weight) - criterion_.part(left);
-    right_parts_ += criterion_.part(right - weight) - criterion_.part(right);
-    left_[c] = left + weight;
-    left_total_ += weight;
-  }
 
   Criterion criterion_;
   const std::int32_t* labels_;
@@ -144,13 +169,17 @@ class ClassTarget {
   std::vector<std::int32_t> present_;    // and back
   std::vector<std::uint32_t> classes_;
   std::vector<double> row_weights_, totals_, left_;
-  double total_ = 0.0, parts_ = 0.0, left_total_ = 0.0, left_parts_ = 0.0, right_parts_ = 0.0;
+  double min_side_ = 0.0;
+  double total_ = 0.0, parts_ = 0.0;
 };
 
 class SquaredError {
  public:
   SquaredError(const double* responses, const double* weights, std::size_t n_rows)
       : responses_(responses), weights_(weights), centred_(n_rows), row_weights_(n_rows) {}
+
+  // Neither side of a split may weigh less.
+  void set_min_side(double weight) { min_side_ = weight; }
 
   // Responses are centred within the node: sums of squares then keep their digits.
   void enter(const std::uint32_t* rows, std::size_t n_rows) {
@@ -183,32 +212,50 @@ class SquaredError {
     return static_cast<std::int32_t>(values.size()) - 1;
   }
 
-  void all_right() { left_total_ = left_sum_ = 0.0; }
-  void move_row(std::size_t i) { move(row_weights_[i], row_weights_[i] * centred_[i]); }
-  double split_score() const {
-    const double right_total = total_ - left_total_, right_sum = sum_ - left_sum_;
-    if (!(right_total > 0.0)) return -std::numeric_limits<double>::infinity();
-    return left_sum_ * left_sum_ / left_total_ + right_sum * right_sum / right_total;
-  }
+  class Sides {
+   public:
+    explicit Sides(SquaredError& target)
+        : weights_(target.row_weights_.data()),
+          centred_(target.centred_.data()),
+          total_(target.total_),
+          sum_(target.sum_),
+          min_side_(target.min_side_) {}
 
+    void move_row(std::size_t i) { move(weights_[i], weights_[i] * centred_[i]); }
+    void move_bin(const double* bin) { move(bin[0], bin[1]); }
+    double score() const {
+      const double right_total = total_ - left_total_, right_sum = sum_ - left_sum_;
+      if (left_total_ < min_side_ || right_total < min_side_ || !(right_total > 0.0)) {
+        return -std::numeric_limits<double>::infinity();
+      }
+      return left_sum_ * left_sum_ / left_total_ + right_sum * right_sum / right_total;
+    }
+
+   private:
+    void move(double weight, double weighted_response) {
+      left_total_ += weight;
+      left_sum_ += weighted_response;
+    }
+
+    const double* weights_;
+    const double* centred_;
+    double total_, sum_, min_side_, left_total_ = 0.0, left_sum_ = 0.0;
+  };
+
+  // What a bin holds: weight and weighted response.
   std::size_t bin_width() const { return 2; }
   void add_to_bin(double* bin, std::size_t i) const {
     bin[0] += row_weights_[i];
     bin[1] += row_weights_[i] * centred_[i];
   }
-  void move_bin(const double* bin) { move(bin[0], bin[1]); }
 
  private:
-  void move(double weight, double weighted_response) {
-    left_total_ += weight;
-    left_sum_ += weighted_response;
-  }
-
   const double* responses_;
   const double* weights_;
   std::vector<double> centred_, row_weights_;
   bool pure_ = false;
-  double total_ = 0.0, mean_ = 0.0, sum_ = 0.0, left_total_ = 0.0, left_sum_ = 0.0;
+  double min_side_ = 0.0;
+  double total_ = 0.0, mean_ = 0.0, sum_ = 0.0;
 };
 
 }  // namespace jarf

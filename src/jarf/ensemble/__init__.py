@@ -1,4 +1,7 @@
-"""Geometry -> ensemble: the paper's JARF, and forests in which only a node's candidates differ."""
+"""Geometry -> ensemble: the paper's estimators, and forests on one native engine.
+
+In the engine only the candidates that a node tries differ from forest to forest.
+"""
 
 from jarf.ensemble._axes import AxisForestClassifier, AxisForestRegressor
 from jarf.ensemble._ccf import (

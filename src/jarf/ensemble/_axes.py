@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from jarf.ensemble._backend import backend
-from jarf.ensemble._docs import documented
+from jarf.ensemble._forest_docs import documented
 from jarf.ensemble._oblique import ForestClassifierMixin, ForestRegressorMixin, ObliqueForest
 
 
@@ -62,6 +62,7 @@ class AxisForestClassifier(ForestClassifierMixin, _AxisForest):
         max_depth=None,
         min_samples_split=2,
         min_samples_leaf=1,
+        min_weight_fraction_leaf=0.0,
         max_leaf_nodes=None,
         min_impurity_decrease=0.0,
         bootstrap=True,
@@ -119,6 +120,7 @@ class AxisForestRegressor(ForestRegressorMixin, _AxisForest):
         max_depth=None,
         min_samples_split=2,
         min_samples_leaf=1,
+        min_weight_fraction_leaf=0.0,
         max_leaf_nodes=None,
         min_impurity_decrease=0.0,
         bootstrap=True,

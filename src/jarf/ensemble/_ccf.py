@@ -8,7 +8,7 @@ import numpy as np
 from scipy.linalg import cython_lapack
 
 from jarf.ensemble._backend import backend
-from jarf.ensemble._docs import documented
+from jarf.ensemble._forest_docs import documented
 from jarf.ensemble._oblique import ForestClassifierMixin, ForestRegressorMixin, ObliqueForest
 
 _CONSTRAINTS = {"projection_bootstrap": ["boolean"]}
@@ -86,6 +86,7 @@ class CanonicalCorrelationForestClassifier(ForestClassifierMixin, _CanonicalCorr
         max_depth=None,
         min_samples_split=2,
         min_samples_leaf=1,
+        min_weight_fraction_leaf=0.0,
         max_leaf_nodes=None,
         min_impurity_decrease=0.0,
         bootstrap=False,
@@ -148,6 +149,7 @@ class CanonicalCorrelationForestRegressor(ForestRegressorMixin, _CanonicalCorrel
         max_depth=None,
         min_samples_split=2,
         min_samples_leaf=1,
+        min_weight_fraction_leaf=0.0,
         max_leaf_nodes=None,
         min_impurity_decrease=0.0,
         bootstrap=False,

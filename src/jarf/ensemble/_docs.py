@@ -1,87 +1,47 @@
-"""The parts of a docstring that all forests share, written once."""
+"""Parameter texts that the classifier and the regressor of a method share."""
 
 from __future__ import annotations
 
-from typing import TypeVar
+import inspect
 
-_Class = TypeVar("_Class", bound=type)
+from jarf.geometry import JacobianPreconditioner
 
-_LIMITS = """\
-max_depth : int, default=None
-    The depth at which every node is a leaf. None: no limit.
-min_samples_split : int or float, default=2
-    A node of fewer rows is a leaf; a float is a fraction of the rows.
-min_samples_leaf : int or float, default=1
-    The least number of rows in a leaf, whatever their weights; a float is a fraction.
-max_leaf_nodes : int, default=None
-    With a number, the node that gains most is split next until there are so many leaves.
-min_impurity_decrease : float, default=0.0
-    A split must lower the impurity, weighted by the node's share, by at least so much."""
+_OWN = """
+n_estimators : int, default=200
+    Trees of the default final forest; not used where ``estimator`` is given.
+share : {"global", "per-tree"}, default="global"
+    One H for all trees, or one for each: the EJOP of tree b then averages the gradients
+    over tree b's bootstrap sample (one surrogate serves all). "per-tree" needs a final
+    ensemble of bootstrapped trees: a scikit-learn random forest.
+"""
 
-_SAMPLING = """\
-max_samples : int or float, default=None
-    Rows drawn for each tree if ``bootstrap``. None: as many as there are; a float is a fraction.
-oob_score : bool or callable, default=False
-    Whether to predict the rows that a tree's bootstrap left out. A callable
-    ``score(y_true, y_pred)`` replaces {score}.
-n_jobs : int, default=None
-    Threads. The result does not depend on them.
-random_state : int, RandomState instance or None, default=None
-    Seeds the bootstrap and the candidates; every tree has its own stream.
-verbose : int, default=0
-    Progress: 1 for a summary, 10 for a line every few trees.
-warm_start : bool, default=False
-    Keep the trees of the last fit and grow ``n_estimators`` in all."""
-
-_CLASS_WEIGHT = """\
-class_weight : dict or "balanced", default=None
-    Weights of the classes, multiplied with the rows' weights."""
-
-_CRITERION = """\
-criterion : {{"gini", "entropy"}}, default="{criterion}"
-    What a split is judged by."""
-
-_ATTRIBUTES = """\
-feature_importances_ : ndarray of shape (n_features_in_,)
-    Decrease of impurity, credited to the original columns through the cuts' weights.
-forest_ : Forest
-    The arrays of all trees.
-oob_score_ : float
-    If ``oob_score``.
+_ATTRIBUTES = """
+preconditioner_ : JacobianPreconditioner
+    Fitted: the EJOP, H, its spectrum and the surrogate are its attributes.
+estimator_ : estimator
+    The fitted final ensemble, in the coordinates of ``X H``.
+feature_importances_ : ndarray of shape (n_features,)
+    Importances of the original features.
+stage_times_ : dict
+    Seconds spent on "surrogate", "gradients" and "fit".
 n_features_in_ : int
-    Number of columns seen in fit.
-feature_names_in_ : ndarray of shape (n_features_in_,)
-    Their names, where X had names."""
-
-_CLASSIFIER_ATTRIBUTES = """\
-classes_ : ndarray of shape (n_classes_,)
-    The labels.
-n_classes_ : int
-    How many there are.
-oob_decision_function_ : ndarray of shape (n_samples, n_classes_)
-    If ``oob_score``: class probabilities from the trees that did not see the row."""
-
-_REGRESSOR_ATTRIBUTES = """\
-oob_prediction_ : ndarray of shape (n_samples,)
-    If ``oob_score``: predictions from the trees that did not see the row."""
+feature_names_in_ : ndarray
+"""
 
 
-def documented(cls: _Class) -> _Class:
-    """Fill the marks <criterion>, <limits>, <sampling> and <attributes> of a class docstring."""
-    classifies = cls.__name__.endswith("Classifier")
-    default = cls.__init__.__kwdefaults__ or {}
-    sampling = _SAMPLING.format(score="the accuracy" if classifies else "R2")
-    attributes = (_CLASSIFIER_ATTRIBUTES if classifies else _REGRESSOR_ATTRIBUTES, _ATTRIBUTES)
-    parts = {
-        "<criterion>": _CRITERION.format(criterion=default.get("criterion")),
-        "<limits>": _LIMITS,
-        "<sampling>": f"{sampling}\n{_CLASS_WEIGHT}" if classifies else sampling,
-        "<attributes>": "\n".join(attributes),
-    }
-    lines = []
-    for line in (cls.__doc__ or "").splitlines():
-        indent = line[: len(line) - len(line.lstrip())]
-        text = parts.get(line.strip())
-        lines += [line] if text is None else [(indent + part) for part in text.splitlines()]
-    cls.__doc__ = "\n".join(lines)
+def _section(doc: str, name: str, following: str) -> str:
+    lines = doc.split(f"{name}\n{'-' * len(name)}\n", 1)[1]
+    return lines.split(f"{following}\n{'-' * len(following)}\n", 1)[0].strip("\n")
+
+
+def with_parameters(cls):
+    """Fill ``%(parameters)s`` and ``%(attributes)s`` of a class docstring."""
+    if cls.__doc__ is None:  # python -OO
+        return cls
+    inherited = _section(inspect.getdoc(JacobianPreconditioner) or "", "Parameters", "Attributes")
+    texts = {"parameters": _OWN.strip("\n") + "\n" + inherited, "attributes": _ATTRIBUTES}
+    doc = inspect.cleandoc(cls.__doc__)
+    for name, text in texts.items():
+        doc = doc.replace(f"%({name})s", text.strip("\n"))
+    cls.__doc__ = doc
     return cls

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -37,6 +38,12 @@ class Target(NamedTuple):
             np.empty(0, np.int32), np.ascontiguousarray(responses, float), 0, "squared_error"
         )
 
+    def only(self, used: np.ndarray) -> Target:
+        """Keep some rows."""
+        if self.n_classes:
+            return self._replace(labels=self.labels[used])
+        return self._replace(responses=self.responses[used])
+
     @property
     def n_outputs(self) -> int:
         return max(1, self.n_classes)
@@ -50,6 +57,7 @@ class Limits:
     max_leaf_nodes: int | None = None
     min_samples_split: int = 2
     min_samples_leaf: int = 1
+    min_weight_fraction_leaf: float = 0.0
     min_impurity_decrease: float = 0.0
     histogram_from: int = HISTOGRAM_FROM
 
@@ -116,12 +124,15 @@ def grow_tree(
         max_leaves=_or_none(limits.max_leaf_nodes, 0),
         min_split=limits.min_samples_split,
         min_leaf=limits.min_samples_leaf,
+        min_leaf_weight=limits.min_weight_fraction_leaf * weights.sum(),
         min_gain=limits.min_impurity_decrease * weights.sum(),
         histogram_from=limits.histogram_from,
         stop=np.zeros(1, np.uint8) if stop is None else stop,
     )
-    nodes, *rest, values = arrays
-    tree = GrownTree(nodes.reshape(-1, 4), *rest, values.reshape(-1, target.n_outputs))
+    tree = GrownTree(*arrays)
+    tree = tree._replace(
+        nodes=tree.nodes.reshape(-1, 4), values=tree.values.reshape(-1, target.n_outputs)
+    )
     return tree if space.rotation is None else _unrotated(tree, space.rotation)
 
 
@@ -132,13 +143,26 @@ def grow_trees(
     verbose: int,
 ) -> list[GrownTree]:
     """Grow one tree a seed in threads. An interrupt stops the running trees too."""
-    stop = np.zeros(1, np.uint8)
+    stop, running = np.zeros(1, np.uint8), set[int]()
+
+    def work(seed: int) -> GrownTree | None:
+        if stop[0]:
+            return None
+        running.add(seed)
+        try:
+            return grow_one(seed, stop)
+        finally:
+            running.discard(seed)
+
     try:
         return Parallel(n_jobs=n_jobs, verbose=verbose, prefer="threads", require="sharedmem")(
-            delayed(grow_one)(seed, stop) for seed in seeds
+            delayed(work)(seed) for seed in seeds.tolist()
         )
     except BaseException:
         stop[0] = 1
+        deadline = time.monotonic() + 1.0
+        while running and time.monotonic() < deadline:
+            time.sleep(0.005)
         raise
 
 

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from jarf._progress import Stages
 from jarf._sklearn import HasMethods, Interval, StrOptions, check_sample_weight, fit_context
-from jarf.ensemble._jarf_docs import with_parameters
+from jarf.ensemble._docs import with_parameters
 from jarf.ensemble._per_tree import PerTreeForest
 from jarf.geometry import JacobianPreconditioner
 from jarf.surrogate import check_surrogate, default_surrogate, fit_copy, thaw

@@ -32,6 +32,7 @@ class ObliqueForest(BaseEstimator, metaclass=ABCMeta):
     max_depth: int | None
     min_samples_split: Any
     min_samples_leaf: Any
+    min_weight_fraction_leaf: float
     max_leaf_nodes: int | None
     min_impurity_decrease: float
     bootstrap: bool
@@ -41,6 +42,8 @@ class ObliqueForest(BaseEstimator, metaclass=ABCMeta):
     random_state: Any
     verbose: int
     warm_start: bool
+    forest_: Forest
+    _tree_seeds: np.ndarray
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
@@ -59,6 +62,7 @@ class ObliqueForest(BaseEstimator, metaclass=ABCMeta):
             Interval(Integral, 1, None, closed="left"),
             Interval(Real, 0.0, 1.0, closed="neither"),
         ],
+        "min_weight_fraction_leaf": [Interval(Real, 0.0, 0.5, closed="both")],
         "max_leaf_nodes": [Interval(Integral, 2, None, closed="left"), None],
         "min_impurity_decrease": [Interval(Real, 0.0, None, closed="left")],
         "bootstrap": ["boolean"],
@@ -114,21 +118,26 @@ class ObliqueForest(BaseEstimator, metaclass=ABCMeta):
         X, y = validate_data(
             self, X, y, dtype=np.float32, order="F", y_numeric=not self._classifies, reset=not more
         )
-        target = self._read_target(y)
         weights = self._row_weights(X, y, sample_weight)
+        used = weights > 0
+        target = self._read_target(y)
         seeds = self._seeds(Forest.empty(X.shape[1], target.n_classes) if not more else None)
+        trees = self._grow(*_only(used, X, weights), target.only(used), seeds)
+        self.forest_ = self.forest_.extended(trees)
+        if self.oob_score:
+            self._score_out_of_bag(X, y, weights)
+        return self
+
+    def _grow(self, X, weights, target: Target, seeds: np.ndarray) -> list[GrownTree]:
+        self._feature_scales = np.std(X, axis=0, dtype=np.float64)
         limits, proposal = self._limits(len(X)), self._proposal(X)
         space_of = self._space(X, target)
 
         def grow_one(seed: int, stop: np.ndarray) -> GrownTree:
-            counts = self._tree_weights(weights, seed)
-            return grow_tree(space_of(seed), proposal, target, counts, seed, limits, stop)
+            tree_weights = self._tree_counts(len(X), seed) * weights
+            return grow_tree(space_of(seed), proposal, target, tree_weights, seed, limits, stop)
 
-        self.forest_ = self.forest_.extended(grow_trees(grow_one, seeds, self.n_jobs, self.verbose))
-        self._feature_scales = np.std(X, axis=0, dtype=np.float64)
-        if self.oob_score:
-            self._score_out_of_bag(X, y, weights)
-        return self
+        return grow_trees(grow_one, seeds, self.n_jobs, self.verbose)
 
     def _seeds(self, start: Forest | None) -> np.ndarray:
         """Begin a forest, or go on with the present one; return the seeds of the new trees."""
@@ -150,22 +159,23 @@ class ObliqueForest(BaseEstimator, metaclass=ABCMeta):
         return self._tree_seeds[n_have:]
 
     def _limits(self, n_rows: int) -> Limits:
-        split, leaf = self.min_samples_split, self.min_samples_leaf
+        def rows(rule: Any, least: int) -> int:
+            if isinstance(rule, Integral):
+                return int(rule)
+            return max(least, int(np.ceil(rule * n_rows)))
+
         return Limits(
             max_depth=self.max_depth,
             max_leaf_nodes=self.max_leaf_nodes,
-            min_samples_split=(
-                split if isinstance(split, Integral) else max(2, int(np.ceil(split * n_rows)))
-            ),
-            min_samples_leaf=(
-                leaf if isinstance(leaf, Integral) else max(1, int(np.ceil(leaf * n_rows)))
-            ),
+            min_samples_split=rows(self.min_samples_split, 2),
+            min_samples_leaf=rows(self.min_samples_leaf, 1),
+            min_weight_fraction_leaf=self.min_weight_fraction_leaf,
             min_impurity_decrease=self.min_impurity_decrease,
         )
 
-    def _n_candidates(self, n_features: int, rule: Any = "max_features") -> int:
+    def _n_candidates(self, n_features: int) -> int:
         """Resolve ``max_features`` to a number."""
-        rule = self.max_features if isinstance(rule, str) and rule == "max_features" else rule
+        rule = self.max_features
         if rule is None:
             return n_features
         if rule == "sqrt":
@@ -182,27 +192,25 @@ class ObliqueForest(BaseEstimator, metaclass=ABCMeta):
             raise ValueError("All sample weights are zero: there is nothing to learn from.")
         return weights
 
-    def _tree_weights(self, weights: np.ndarray, seed: int) -> np.ndarray:
-        """Multiply the rows' weights by a tree's bootstrap counts."""
+    def _tree_counts(self, n_rows: int, seed: int) -> np.ndarray:
+        """Count how often each row is in the bootstrap sample of a tree."""
         if not self.bootstrap:
-            return weights
-        rows = np.flatnonzero(weights)
-        n_draws = len(rows)
+            return np.ones(n_rows)
+        n_draws = n_rows
         if isinstance(self.max_samples, Integral):
             n_draws = int(self.max_samples)
         elif self.max_samples is not None:
-            n_draws = max(1, round(self.max_samples * len(rows)))
-        drawn = np.random.default_rng(seed).integers(len(rows), size=n_draws)
-        counts = np.zeros(len(weights))
-        counts[rows] = np.bincount(drawn, minlength=len(rows))
-        return counts * weights
+            n_draws = max(1, round(self.max_samples * n_rows))
+        drawn = np.random.default_rng(seed).integers(n_rows, size=n_draws)
+        return np.bincount(drawn, minlength=n_rows).astype(float)
 
     def _score_out_of_bag(self, X: np.ndarray, y: np.ndarray, weights: np.ndarray) -> None:
         if not self.bootstrap:
             raise ValueError("Out-of-bag scores need bootstrap=True.")
-        in_bag = np.empty((self.forest_.n_trees, len(X)), np.uint8)
-        for tree, seed in enumerate(self._tree_seeds):
-            in_bag[tree] = self._tree_weights(weights, seed) > 0
+        used = np.flatnonzero(weights)
+        in_bag = np.zeros((self.forest_.n_trees, len(X)), np.uint8)
+        for tree, seed in enumerate(self._tree_seeds.tolist()):
+            in_bag[tree, used] = self._tree_counts(len(used), seed) > 0
         counts = self.forest_.n_trees - in_bag.sum(axis=0, dtype=np.int64)
         if not counts.all():
             warn(
@@ -276,8 +284,15 @@ class ObliqueForest(BaseEstimator, metaclass=ABCMeta):
     def _keep_out_of_bag(self, means: np.ndarray, y: np.ndarray, known: np.ndarray) -> None: ...
 
 
+def _only(used: np.ndarray, X: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Leave rows of weight zero out, without a copy where there are none."""
+    return (X, weights) if used.all() else (np.asfortranarray(X[used]), weights[used])
+
+
 class ForestClassifierMixin(ClassifierMixin):
     """Makes an :class:`ObliqueForest` a classifier."""
+
+    classes_: np.ndarray
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
         **ObliqueForest._parameter_constraints,
@@ -288,9 +303,9 @@ class ForestClassifierMixin(ClassifierMixin):
     def _read_target(self, y: np.ndarray) -> Target:
         check_classification_targets(y)
         classes, labels = np.unique(y, return_inverse=True)
-        if self.warm_start and hasattr(self, "forest_"):
-            if not np.array_equal(classes, self.classes_):
-                raise ValueError("warm_start=True needs the same classes as the first fit.")
+        more = self.warm_start and hasattr(self, "forest_")
+        if more and not np.array_equal(classes, self.classes_):
+            raise ValueError("warm_start=True needs the same classes as the first fit.")
         self.classes_ = classes
         self.n_classes_ = len(classes)
         return Target.of_classes(labels, len(classes), self.criterion)
@@ -331,7 +346,8 @@ class ForestClassifierMixin(ClassifierMixin):
         -------
         labels : ndarray of shape (n_samples,)
         """
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+        best = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[best]
 
 
 class ForestRegressorMixin(RegressorMixin):

@@ -10,7 +10,7 @@ import numpy as np
 
 from jarf._sklearn import Interval
 from jarf.ensemble._backend import backend
-from jarf.ensemble._docs import documented
+from jarf.ensemble._forest_docs import documented
 from jarf.ensemble._growing import Space, Target, rotate_space
 from jarf.ensemble._oblique import ForestClassifierMixin, ForestRegressorMixin, ObliqueForest
 
@@ -32,8 +32,7 @@ class _RotationForest(ObliqueForest):
         return backend().Axes(self._n_candidates(X.shape[1]), np.empty(0))
 
     def _space(self, X: np.ndarray, target: Target) -> Callable[[int], Space]:
-        scales = np.std(X, axis=0, dtype=np.float64)
-        scales[scales == 0] = 1.0
+        scales = np.where(self._feature_scales > 0, self._feature_scales, 1.0)
 
         def space_of(seed: int) -> Space:
             rng = np.random.default_rng([seed, 1])
@@ -44,10 +43,10 @@ class _RotationForest(ObliqueForest):
 
     def _groups(self, n_features: int, rng: np.random.Generator) -> list[np.ndarray]:
         """Cut the columns, in random order, into groups of nearly one size."""
-        n_groups = self.n_groups
+        n_groups = max(1, min(self.n_groups, n_features // 3))
         if self.group_size is not None:
             n_groups = -(-n_features // self.group_size)
-        return np.array_split(rng.permutation(n_features), min(n_groups, n_features))
+        return np.array_split(rng.permutation(n_features), n_groups)
 
     def _rotation(
         self,
@@ -81,9 +80,10 @@ def _sample_rows(
     """Draw a random subset of the classes, then a bootstrap of a fraction of their rows."""
     rows = np.arange(n_rows)
     if target.n_classes > 1:
-        n_kept = rng.integers(1, target.n_classes + 1)
+        present = np.flatnonzero(np.bincount(target.labels))
+        n_kept = rng.integers(1, len(present) + 1)
         kept = np.zeros(target.n_classes, bool)
-        kept[rng.choice(target.n_classes, n_kept, replace=False)] = True
+        kept[rng.choice(present, n_kept, replace=False)] = True
         rows = np.flatnonzero(kept[target.labels])
     return rng.choice(rows, max(1, round(fraction * len(rows))))
 
@@ -107,7 +107,8 @@ class RotationForestClassifier(ForestClassifierMixin, _RotationForest):
         Number of trees.
     <criterion>
     n_groups : int, default=6
-        Number of groups that the columns are cut into.
+        Number of groups that the columns are cut into; fewer where a group would have fewer than
+        three columns.
     group_size : int, default=None
         Size of the groups, instead of their number.
     rotation_samples : float, default=0.75
@@ -152,6 +153,7 @@ class RotationForestClassifier(ForestClassifierMixin, _RotationForest):
         max_depth=None,
         min_samples_split=2,
         min_samples_leaf=1,
+        min_weight_fraction_leaf=0.0,
         max_leaf_nodes=None,
         min_impurity_decrease=0.0,
         bootstrap=False,
@@ -178,7 +180,8 @@ class RotationForestRegressor(ForestRegressorMixin, _RotationForest):
     n_estimators : int, default=200
         Number of trees.
     n_groups : int, default=6
-        Number of groups that the columns are cut into.
+        Number of groups that the columns are cut into; fewer where a group would have fewer than
+        three columns.
     group_size : int, default=None
         Size of the groups, instead of their number.
     rotation_samples : float, default=0.75
@@ -222,6 +225,7 @@ class RotationForestRegressor(ForestRegressorMixin, _RotationForest):
         max_depth=None,
         min_samples_split=2,
         min_samples_leaf=1,
+        min_weight_fraction_leaf=0.0,
         max_leaf_nodes=None,
         min_impurity_decrease=0.0,
         bootstrap=False,

@@ -69,7 +69,7 @@ def gradient_blocks(
     if hasattr(inner, "input_gradients"):
         yield from _own(inner, X, output)
     elif is_packable(inner):
-        yield from _exact(pack(inner), X, output, differences, n_jobs)
+        yield from forest_gradients(pack(inner), X, output, differences, n_jobs)
     else:
         yield from _probed(inner, X, output, differences)
 
@@ -96,7 +96,24 @@ def _own(model, X, output):
             yield gradients[np.arange(len(gradients)), :, output[rows]][:, None, :]
 
 
-def _exact(forest: PackedForest, X, output, differences, n_jobs):
+def forest_gradients(
+    forest: PackedForest, X, output, differences: Differences, n_jobs=None
+) -> Iterator[np.ndarray]:
+    """Yield exact finite differences of a packed forest, as :func:`gradient_blocks` does.
+
+    Parameters
+    ----------
+    forest : PackedForest
+    X : ndarray of shape (n_rows, n_features)
+    output : ndarray of shape (n_rows,), dtype int32, or None
+        The output to differentiate in each row; None means all outputs.
+    differences : Differences
+    n_jobs : int, default=None
+
+    Yields
+    ------
+    ndarray of shape (block, 1 or n_outputs, n_features)
+    """
     forest.native()  # checked once, before threads share it
 
     def block(rows):
