@@ -48,6 +48,12 @@ class Target(NamedTuple):
     def n_outputs(self) -> int:
         return max(1, self.n_classes)
 
+    def indicators(self, rows: np.ndarray) -> np.ndarray:
+        """What a perfect forest would answer at some rows: (n_rows, n_outputs)."""
+        if self.n_classes:
+            return np.eye(self.n_classes)[self.labels[rows]]
+        return self.responses[rows][:, None]
+
 
 @dataclass(frozen=True)
 class Limits:

@@ -86,7 +86,7 @@ def steps_of(Z: np.ndarray) -> np.ndarray:
     steps = STEP * robust_scale(Z)
     for j in range(Z.shape[1]):
         values = np.unique(Z[:2000, j])
-        if len(values) > 2:
+        if len(values) > 1:
             steps[j] = max(steps[j], 1.05 * np.median(np.diff(values)))
     return steps
 
