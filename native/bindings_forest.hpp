@@ -307,12 +307,20 @@ struct GradientDrawsSpec : jarf::ProposalSpec {
 inline void make_gradient_draws(GradientDrawsSpec* self,
                                 std::vector<std::shared_ptr<Gradients>> sources,
                                 In<float, 1> spreads, std::size_t n_candidates, std::size_t n_rows,
-                                std::size_t n_loadings, std::size_t min_rows) {
+                                std::size_t n_loadings) {
   require(!sources.empty() && n_rows > 0, "directions need a source and at least one row");
   new (self) GradientDrawsSpec;
   self->sources = std::move(sources);
   self->spreads = to_vector<float>(spreads);
-  self->options = {spreads.shape(0), n_candidates, n_rows, n_loadings, min_rows};
+  self->options = {spreads.shape(0), n_candidates, n_rows, n_loadings};
+}
+
+inline void make_large_nodes(jarf::LargeNodesSpec* self, std::size_t min_rows,
+                             std::shared_ptr<jarf::ProposalSpec> inner) {
+  require(inner != nullptr, "an inner proposal is needed");
+  new (self) jarf::LargeNodesSpec;
+  self->min_rows = min_rows;
+  self->inner = std::move(inner);
 }
 
 inline void make_sequence(jarf::SequenceSpec* self,
@@ -344,7 +352,9 @@ inline void register_forest(nb::module_& m) {
            "n_features"_a);
   nb::class_<GradientDrawsSpec, jarf::ProposalSpec>(m, "GradientDraws")
       .def("__init__", &make_gradient_draws, "sources"_a, "spreads"_a, "n_candidates"_a,
-           "n_rows"_a, "n_loadings"_a, "min_rows"_a);
+           "n_rows"_a, "n_loadings"_a);
+  nb::class_<jarf::LargeNodesSpec, jarf::ProposalSpec>(m, "LargeNodes")
+      .def("__init__", &make_large_nodes, "min_rows"_a, "inner"_a);
   nb::class_<jarf::SequenceSpec, jarf::ProposalSpec>(m, "Sequence")
       .def("__init__", &make_sequence, "parts"_a);
 

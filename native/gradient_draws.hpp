@@ -27,7 +27,6 @@ struct GradientDrawsOptions {
   std::size_t n_candidates;
   std::size_t n_rows;      // gradients mixed in a direction
   std::size_t n_loadings;  // keep that many largest loadings; 0 keeps all
-  std::size_t min_rows;    // smaller nodes get no directions
 };
 
 class GradientDraws : public Proposal {
@@ -38,8 +37,7 @@ class GradientDraws : public Proposal {
 
   void begin(const NodeView& node) override {
     node_ = node;
-    n_found_ = 0;
-    n_tried_ = node.n_rows < options_.min_rows ? 2 * options_.n_candidates : 0;
+    n_found_ = n_tried_ = 0;
   }
 
   bool next(Direction& candidate) override {

@@ -19,13 +19,15 @@ class _CanonicalCorrelationForest(ObliqueForest):
 
     def _proposal(self, X: np.ndarray) -> Any:
         n_features = X.shape[1]
-        if self.max_features is None:
-            n_drawn = int(np.ceil(np.log2(n_features) + 1))
-        else:
-            n_drawn = self._n_candidates(n_features)
-        return backend().CanonicalCorrelation(
-            min(n_drawn, n_features), self.projection_bootstrap, _dsyev()
-        )
+        n_drawn = None if self.max_features is None else self._n_candidates(n_features)
+        return canonical_directions(n_features, n_drawn, self.projection_bootstrap)
+
+
+def canonical_directions(n_features: int, n_drawn: int | None = None, resample=True) -> Any:
+    """Make the recipe; by default with the authors' settings."""
+    if n_drawn is None:
+        n_drawn = int(np.ceil(np.log2(n_features) + 1))
+    return backend().CanonicalCorrelation(min(n_drawn, n_features), resample, _dsyev())
 
 
 def _dsyev() -> Any:

@@ -10,19 +10,21 @@ from sklearn.utils import check_random_state
 from jarf._progress import Stages
 from jarf._sklearn import StrOptions
 from jarf.ensemble._backend import backend
+from jarf.ensemble._ccf import canonical_directions
 from jarf.ensemble._forest import Forest, GrownTree
 from jarf.ensemble._forest_docs import documented
-from jarf.ensemble._geometries import GEOMETRIES, PLAIN, Geometry
+from jarf.ensemble._geometries import GEOMETRIES, Geometry
 from jarf.ensemble._growing import Target, grow_tree, grow_trees, make_space
 from jarf.ensemble._oblique import ForestClassifierMixin, ForestRegressorMixin, ObliqueForest
 from jarf.ensemble._race import Pilot, RaceResult, run_race, score_splits
 from jarf.ensemble._sources import MAX_ENTRIES, SOURCES, Table
 
-# A direction mixes the gradients of so many random rows of the node; smaller nodes try axes only.
+# A direction mixes the gradients of so many random rows of the node.
 N_MIXED = 8
-MIN_ROWS = 5
+# Smaller nodes try no drawn directions, or no local ones.
+MIN_ROWS, MIN_LOCAL_ROWS = 5, 10
 # What "fast" means: the geometry that does best on average without a race.
-FAST = "forest-sparse"
+FAST = "sparse"
 
 
 class Gradients:
@@ -53,14 +55,17 @@ class Gradients:
 
     def recipe(self, geometry: Geometry, spreads, n_axes: int, n_directions: int) -> Any:
         """What a node tries under a geometry."""
-        axes = backend().Axes(n_axes, self._chances(geometry.power))
-        sources = [self.packed[name] for name in geometry.sources if name in self.packed]
-        if not sources:
-            return axes
-        draws = backend().GradientDraws(
-            sources, spreads, n_directions, N_MIXED, geometry.n_loadings, MIN_ROWS
-        )
-        return backend().Sequence([axes, draws])
+        engine = backend()
+        parts = [engine.Axes(n_axes, self._chances(geometry.power))]
+        if geometry.sources:
+            sources = [self.packed[name] for name in geometry.sources]
+            draws = engine.GradientDraws(
+                sources, spreads, n_directions, N_MIXED, geometry.n_loadings
+            )
+            parts.append(engine.LargeNodes(MIN_ROWS, draws))
+        if geometry.local:
+            parts.append(engine.LargeNodes(MIN_LOCAL_ROWS, canonical_directions(len(spreads))))
+        return parts[0] if len(parts) == 1 else engine.Sequence(parts)
 
     def _chances(self, power: float) -> np.ndarray:
         if power == 0 or self.diagonal is None or not self.diagonal.any():
@@ -86,7 +91,9 @@ def _pack(gradients: np.ndarray, oblique: np.ndarray):
 
 class _JacobianForest(ObliqueForest):
     geometry: Any
-    oob_score = False  # not honest here: directions have seen the labels; see ``race_``
+    # The geometry says whether trees see bootstrap samples. Out-of-bag scores would not be honest:
+    # directions have seen every label. See ``race_``.
+    bootstrap, max_samples, oob_score = True, None, False
 
     def _grow(self, X, weights, target: Target, seeds: np.ndarray) -> list[GrownTree]:
         stages = Stages(type(self).__name__, self.verbose)
@@ -128,7 +135,16 @@ class _JacobianForest(ObliqueForest):
         d = X.shape[1]
         std = np.std(X, axis=0, dtype=np.float64)
         spreads = np.where(std > 0, std, 1.0).astype(np.float32)
-        return gradients.recipe(geometry, spreads, self._n_candidates(d), self._n_directions(d))
+        n_directions = self._n_directions(d)
+        n_axes = self._n_candidates(d)
+        if not geometry.is_plain:
+            n_axes = min(n_axes, n_directions)
+        return gradients.recipe(geometry, spreads, n_axes, n_directions)
+
+    def _tree_counts(self, n_rows: int, seed: int) -> np.ndarray:
+        if self.geometry_.bootstrap:
+            return super()._tree_counts(n_rows, seed)
+        return np.ones(n_rows)
 
     def _race(self, X, table: Table, target: Target, rng, stages: Stages) -> RaceResult:
         geometries = list(GEOMETRIES.values())
@@ -162,7 +178,9 @@ class _JacobianForest(ObliqueForest):
             seeds = np.random.RandomState(seed)  # every racer draws the same bootstraps
 
             def grow_one(tree_seed, stop):
-                counts = self._tree_counts(len(learn), tree_seed) * part.weights
+                counts = part.weights
+                if geometry.bootstrap:
+                    counts = ObliqueForest._tree_counts(self, len(learn), tree_seed) * counts
                 return grow_tree(space, recipe, labels, counts, tree_seed, limits, stop)
 
             def grow(n_trees: int) -> Forest:
@@ -175,9 +193,14 @@ class _JacobianForest(ObliqueForest):
         return pilot
 
 
-_CONSTRAINTS: dict[str, list[Any]] = {
-    "geometry": [StrOptions({"auto", "fast", *GEOMETRIES}), Geometry],
-}
+def _constraints(base) -> dict[str, list[Any]]:
+    """Those of all forests, without what the geometry decides."""
+    kept = {
+        name: rule
+        for name, rule in base._parameter_constraints.items()
+        if name not in ("bootstrap", "max_samples", "oob_score")
+    }
+    return {**kept, "geometry": [StrOptions({"auto", "fast", *GEOMETRIES}), Geometry]}
 
 
 @documented
@@ -202,8 +225,6 @@ class JacobianForestClassifier(ForestClassifierMixin, _JacobianForest):
     max_features : int, float, {"sqrt", "log2"} or None, default="sqrt"
         Number of axes that a node tries.
     <limits>
-    bootstrap : bool, default=True
-        Whether each tree is grown on a bootstrap sample.
     <sampling>
 
     Attributes
@@ -231,7 +252,7 @@ class JacobianForestClassifier(ForestClassifierMixin, _JacobianForest):
     True
     """
 
-    _parameter_constraints = {**ForestClassifierMixin._parameter_constraints, **_CONSTRAINTS}  # noqa: RUF012
+    _parameter_constraints = _constraints(ForestClassifierMixin)
 
     def __init__(
         self,
@@ -246,8 +267,6 @@ class JacobianForestClassifier(ForestClassifierMixin, _JacobianForest):
         min_weight_fraction_leaf=0.0,
         max_leaf_nodes=None,
         min_impurity_decrease=0.0,
-        bootstrap=True,
-        max_samples=None,
         n_jobs=None,
         random_state=None,
         verbose=0,
@@ -277,8 +296,6 @@ class JacobianForestRegressor(ForestRegressorMixin, _JacobianForest):
     max_features : int, float, {"sqrt", "log2"} or None, default=1.0
         Number of axes that a node tries.
     <limits>
-    bootstrap : bool, default=True
-        Whether each tree is grown on a bootstrap sample.
     <sampling>
 
     Attributes
@@ -302,7 +319,7 @@ class JacobianForestRegressor(ForestRegressorMixin, _JacobianForest):
     True
     """
 
-    _parameter_constraints = {**ObliqueForest._parameter_constraints, **_CONSTRAINTS}  # noqa: RUF012
+    _parameter_constraints = _constraints(ObliqueForest)
 
     def __init__(
         self,
@@ -316,8 +333,6 @@ class JacobianForestRegressor(ForestRegressorMixin, _JacobianForest):
         min_weight_fraction_leaf=0.0,
         max_leaf_nodes=None,
         min_impurity_decrease=0.0,
-        bootstrap=True,
-        max_samples=None,
         n_jobs=None,
         random_state=None,
         verbose=0,

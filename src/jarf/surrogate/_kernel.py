@@ -123,9 +123,7 @@ class _KernelSurrogate(BaseEstimator):
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
-        each = [
-            self.gradients(X, np.full(len(X), c)) for c in range(self._weights.shape[1])
-        ]
+        each = [self.gradients(X, np.full(len(X), c)) for c in range(self._weights.shape[1])]
         return np.stack(each, axis=2)
 
 
