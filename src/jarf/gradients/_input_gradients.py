@@ -6,15 +6,13 @@ go through the exact kernel, and everything else is probed in bounded batches.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
-from joblib import effective_n_jobs
 from sklearn.base import is_classifier
 
+from jarf._threads import thread_map
 from jarf.gradients._probes import probe_positions
 from jarf.gradients._tree_differences import forest_differences
 from jarf.surrogate import PackedForest, is_packable, output_index, outputs_of, pack, thaw
@@ -123,25 +121,7 @@ def forest_gradients(
         return _quotient(change, upper, lower)
 
     n_kept = forest.n_outputs if output is None else 1
-    yield from _in_threads(block, _row_blocks(len(X), n_kept * X.shape[1]), n_jobs)
-
-
-def _in_threads(call, items, n_jobs):
-    """``map`` in order by threads, with at most two results a thread waiting.
-
-    A bare pool: joblib looks for results every 10 ms, longer than a small forest takes.
-    """
-    n_threads = min(effective_n_jobs(n_jobs), len(items))
-    if n_threads <= 1:
-        yield from map(call, items)
-        return
-    with ThreadPoolExecutor(n_threads) as pool:
-        waiting = deque(pool.submit(call, item) for item in items[: 2 * n_threads])
-        for item in items[2 * n_threads :]:
-            yield waiting.popleft().result()
-            waiting.append(pool.submit(call, item))
-        while waiting:
-            yield waiting.popleft().result()
+    yield from thread_map(block, _row_blocks(len(X), n_kept * X.shape[1]), n_jobs)
 
 
 def _probed(model, X, output, differences):
