@@ -17,6 +17,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
+from threadpoolctl import threadpool_limits
 
 from jarf._sklearn import Interval, fit_context
 
@@ -50,10 +51,12 @@ class _KernelSurrogate(BaseEstimator):
         anchors = (X[rows] - self._mean) / self._scale
         target, observed = outputs[rows] - self._centre, observed[rows]
         self._root = np.eye(X.shape[1])  # of the metric: M = root root'
-        for round_ in range(self.n_refinements + 1):
-            self._solve(anchors, target)
-            if round_ < self.n_refinements:
-                self._root = _metric_root(self._slopes(anchors, observed))
+        # One BLAS thread: the matrices are small, and the bits do not depend on the machine's cores.
+        with threadpool_limits(limits=1, user_api="blas"):
+            for round_ in range(self.n_refinements + 1):
+                self._solve(anchors, target)
+                if round_ < self.n_refinements:
+                    self._root = _metric_root(self._slopes(anchors, observed))
         return self
 
     def _choose_rows(self, n):
@@ -69,7 +72,8 @@ class _KernelSurrogate(BaseEstimator):
         self._bandwidth = float(typical)
         kernel = np.exp(distance / -self._bandwidth)
         kernel[np.diag_indices(len(kernel))] += self.ridge
-        self._weights = linalg.solve(kernel, target, assume_a="pos", overwrite_a=True)
+        factor = linalg.cho_factor(kernel, lower=True, overwrite_a=True, check_finite=False)
+        self._weights = linalg.cho_solve(factor, target, check_finite=False)
 
     def _slopes(self, Z, output):
         """Gradients at standardised rows, of the one output named for each row."""
