@@ -1,0 +1,24 @@
+"""The twelve experiments of the study."""
+
+from . import _ablations, _accuracy
+from ._ablations import ABLATIONS, OBLIQUE, alignment_curves
+from ._accuracy import metric_of
+from ._base import Cell, Column, Experiment, Facts, Plan, Results, ResultTable, Row
+
+EXPERIMENTS = {e.name: e for e in (*_accuracy.EXPERIMENTS, *_ablations.EXPERIMENTS)}
+
+__all__ = [
+    "ABLATIONS",
+    "EXPERIMENTS",
+    "OBLIQUE",
+    "Cell",
+    "Column",
+    "Experiment",
+    "Facts",
+    "Plan",
+    "ResultTable",
+    "Results",
+    "Row",
+    "alignment_curves",
+    "metric_of",
+]
