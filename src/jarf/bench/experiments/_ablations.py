@@ -144,7 +144,7 @@ def _plan_ablations(plan: Plan) -> Iterator[Job]:
 def _ablations(results: Results) -> list[ResultTable]:
     datasets = results.datasets("classification")
     columns = {"kappa": "kappa", "macro_f1": "macro-F1", "accuracy": "accuracy"}
-    cells = {("default", name): Cell(0.0) for name in (*columns, "time")}
+    cells: dict[tuple[str, str], Cell] = {}
     for metric in columns:
         p_values, names = [], []
         for name, row in ABLATIONS.items():
@@ -165,6 +165,8 @@ def _ablations(results: Results) -> list[ResultTable]:
         means = np.array([m.mean() for m in seconds if len(m)])
         if len(means):
             cells[name, "time"] = Cell(float(means.mean()))
+    if cells:
+        cells.update({("default", name): Cell(0.0) for name in (*columns, "time")})
     notes = [
         "Variant minus default JARF, mean over the classification datasets. † p < 0.05, Wilcoxon "
         "signed-rank over datasets, Holm-corrected over the variants; p is that of kappa.",
@@ -254,8 +256,10 @@ def _families(results: Results) -> list[ResultTable]:
                 for dataset in results.datasets("classification")
                 for entry in results.extras(dataset, "JARF", "alignment_to_forest", variant)
             ]
-            if found or not variant:
-                table.cells[label, key] = Cell(float(np.mean(found)) if found else 1.0)
+            if found:
+                table.cells[label, key] = Cell(float(np.mean(found)))
+            elif not variant and table.cells:
+                table.cells[label, key] = Cell(1.0)
     table.columns += [
         Column("align", label="mean cos, top 10"),
         Column("subspace", label="mean cos of the spans"),
