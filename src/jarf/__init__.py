@@ -1,0 +1,23 @@
+"""Jacobian aligned random forests.
+
+Table -> surrogate -> gradients -> geometry -> ensemble: the public names, in that order.
+"""
+
+from importlib.metadata import version as _version
+
+from jarf import datasets
+from jarf.ensemble import JARFClassifier, JARFRegressor
+from jarf.geometry import JacobianPreconditioner
+from jarf.gradients import EJOP, expected_jacobian_outer_product
+
+__version__ = _version("jarf")
+
+__all__ = [
+    "EJOP",
+    "JARFClassifier",
+    "JARFRegressor",
+    "JacobianPreconditioner",
+    "__version__",
+    "datasets",
+    "expected_jacobian_outer_product",
+]

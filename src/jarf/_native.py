@@ -6,6 +6,7 @@ variable, ``JARF_NO_NATIVE=1``, sends the whole library down the NumPy reference
 
 from __future__ import annotations
 
+import importlib
 import os
 from types import ModuleType
 
@@ -22,10 +23,9 @@ def kernels() -> ModuleType | None:
     if os.environ.get("JARF_NO_NATIVE", "0") not in ("", "0"):
         return None
     try:
-        from jarf import _kernels
+        return importlib.import_module("jarf._kernels")
     except ImportError as error:
         raise ImportError(
             "jarf's compiled module could not be loaded. Reinstall jarf with a C++17 compiler "
             "at hand, or set JARF_NO_NATIVE=1 to run the (much slower) NumPy reference path."
         ) from error
-    return _kernels

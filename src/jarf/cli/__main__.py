@@ -1,0 +1,3 @@
+from jarf.cli import main
+
+raise SystemExit(main())

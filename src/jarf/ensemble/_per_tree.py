@@ -1,0 +1,98 @@
+"""A forest in which every tree has a preconditioner of its own (the paper's appendix)."""
+
+from __future__ import annotations
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.base import clone, is_classifier
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+
+from jarf.geometry import LinearMap, preconditioner_matrix, spectrum
+from jarf.gradients import EJOP, sum_blocks
+
+
+class PerTreeForest:
+    """Trees on ``X H_b``, where H_b averages the gradients over tree b's bootstrap sample.
+
+    Parameters
+    ----------
+    forest : RandomForestClassifier or RandomForestRegressor
+        What the trees are to be like.
+    preconditioner : JacobianPreconditioner
+        Fitted, with the gradients kept; they are dropped after ``fit``.
+    n_jobs : int
+    """
+
+    def __init__(self, forest, preconditioner, n_jobs=None):
+        self.forest = forest
+        self.preconditioner = preconditioner
+        self.n_jobs = n_jobs
+
+    def fit(self, X, y, weights, rng) -> PerTreeForest:
+        """Grow the trees, each from its own seed."""
+        forest = self.forest
+        if not isinstance(forest, RandomForestClassifier | RandomForestRegressor):
+            raise ValueError(
+                "share='per-tree' gives every bootstrapped tree its own H and needs a "
+                f"scikit-learn random forest, not {type(forest).__name__}. "
+                "Use share='global'."
+            )
+        self.classifies = is_classifier(forest)
+        seeds = rng.randint(np.iinfo(np.int32).max, size=forest.n_estimators)
+        jobs = (delayed(self._grow)(X, y, weights, seed) for seed in seeds)
+        grown = Parallel(n_jobs=self.n_jobs, prefer="threads")(jobs)
+        self.maps_, self.trees_ = (list(part) for part in zip(*grown, strict=True))
+        ejop = self.preconditioner.ejop_
+        self.preconditioner.ejop_ = EJOP(ejop.total, ejop.weight, ejop.n_probes)
+        return self
+
+    def _grow(self, X, y, weights, seed):
+        rng = np.random.RandomState(seed)
+        counts = np.bincount(rng.randint(len(X), size=len(X)), minlength=len(X)).astype(float)
+        if weights is not None:
+            counts *= weights
+        linear = self._map(counts)
+        tree = clone(self.forest).set_params(
+            n_estimators=1, bootstrap=False, n_jobs=1, random_state=rng.randint(2**31 - 1)
+        )
+        inside = counts > 0
+        if self.classifies:  # one row of every class keeps the classes the same for all trees
+            inside[np.unique(y, return_index=True)[1]] = True
+        return linear, tree.fit(linear.transform(X[inside]), y[inside], counts[inside])
+
+    def _map(self, counts) -> LinearMap:
+        """H_b, from the gradients of the probes that tree b drew."""
+        shared = self.preconditioner
+        weights = counts[shared._probe_rows]
+        if not weights.any():  # no probe was drawn: the shared map
+            return shared._map
+        gradients = shared.ejop_.gradients
+        ejop = sum_blocks([gradients], gradients.shape[2], weights)
+        if shared.n_components is None:
+            matrix = preconditioner_matrix(ejop.matrix, shared.gamma, shared.normalize)
+        else:
+            matrix = spectrum(ejop.matrix)[1][:, : shared.n_components]
+        return LinearMap(shared.mean_, shared.scale_, matrix)
+
+    def _mean(self, method: str, X):
+        total = sum(
+            getattr(tree, method)(linear.transform(X))
+            for linear, tree in zip(self.maps_, self.trees_, strict=True)
+        )
+        return total / len(self.trees_)
+
+    def predict_proba(self, X):
+        return self._mean("predict_proba", X)
+
+    def predict(self, X):
+        if self.classifies:
+            return self.predict_proba(X).argmax(axis=1)
+        return self._mean("predict", X)
+
+    def credited_importances(self, spread):
+        """Mean over trees of the importances in original coordinates."""
+        credits = [
+            linear.credit(tree.feature_importances_, spread)
+            for linear, tree in zip(self.maps_, self.trees_, strict=True)
+        ]
+        return np.mean(credits, axis=0)

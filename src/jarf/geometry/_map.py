@@ -1,0 +1,115 @@
+"""From the EJOP to the linear map of the inputs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import linalg
+
+# Rows are mapped in blocks of at most this many values (32 MB of float64).
+BLOCK_VALUES = 4_000_000
+
+
+def preconditioner_matrix(ejop: np.ndarray, gamma: float = 1e-3, normalize: bool = True):
+    """``H = EJOP + gamma I`` (equation 2), divided by its mean eigenvalue (equation 3).
+
+    Parameters
+    ----------
+    ejop : ndarray of shape (n_features, n_features)
+    gamma : float, default=1e-3
+    normalize : bool, default=True
+        Divide by ``trace(H) / d``. A matrix of zeros stays as it is.
+
+    Returns
+    -------
+    ndarray of shape (n_features, n_features)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from jarf.geometry import preconditioner_matrix
+    >>> preconditioner_matrix(np.diag([3.0, 1.0]), gamma=0.0)
+    array([[1.5, 0. ],
+           [0. , 0.5]])
+    """
+    H = ejop + gamma * np.eye(len(ejop))
+    mean_eigenvalue = np.trace(H) / len(H)
+    return H / mean_eigenvalue if normalize and mean_eigenvalue > 0 else H
+
+
+def spectrum(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Eigenvalues in falling order, none negative, and their eigenvectors as columns.
+
+    The sign of an eigenvector is fixed by making its largest entry positive.
+    """
+    values, vectors = linalg.eigh(matrix)
+    values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1]
+    largest = vectors[np.abs(vectors).argmax(axis=0), np.arange(len(values))]
+    return values, vectors * np.where(largest < 0, -1.0, 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class LinearMap:
+    """``x -> ((x - mean) / scale) @ matrix`` (equation 4), in blocks of rows.
+
+    Parameters
+    ----------
+    mean, scale : ndarray of shape (n_features,)
+    matrix : ndarray of shape (n_features, n_components), default=None
+        None only standardises.
+    """
+
+    mean: np.ndarray
+    scale: np.ndarray
+    matrix: np.ndarray | None = None
+
+    def transform(self, X: np.ndarray) -> np.ndarray:
+        """Map the rows of ``X``, keeping its float type."""
+        width = X.shape[1] if self.matrix is None else self.matrix.shape[1]
+        mapped = np.empty((len(X), width), dtype=X.dtype)
+        size = max(1, BLOCK_VALUES // X.shape[1])
+        for start in range(0, len(X), size):
+            rows = slice(start, start + size)
+            block = (X[rows] - self.mean) / self.scale
+            mapped[rows] = block if self.matrix is None else block @ self.matrix
+        return mapped
+
+    def inverse_transform(self, Z: np.ndarray) -> np.ndarray:
+        """Undo :meth:`transform`; a matrix that cannot be undone is refused."""
+        assert self.matrix is not None
+        d, r = self.matrix.shape
+        if r < d:
+            raise ValueError(
+                f"The map keeps {r} of {d} directions and cannot be undone. Fit with "
+                "n_components=None to invert it."
+            )
+        with np.errstate(all="ignore"):
+            condition = np.linalg.cond(self.matrix)
+        if not condition < 1 / np.finfo(np.float64).eps:
+            raise ValueError(
+                "The preconditioner H is singular and cannot be undone. Fit with gamma > 0."
+            )
+        x = linalg.solve(self.matrix.T, Z.T.astype(np.float64)).T
+        return (x * self.scale + self.mean).astype(Z.dtype, copy=False)
+
+    def credit(self, importances: np.ndarray, spread: np.ndarray) -> np.ndarray:
+        """Share importances of mapped columns among the original features.
+
+        A column ``z = sum_j w_j x_j`` passes its importance on in proportion to
+        ``(w_j * spread_j)**2``: the features' shares of its variance, were they uncorrelated.
+
+        Parameters
+        ----------
+        importances : ndarray of shape (n_components,)
+        spread : ndarray of shape (n_features,)
+            Standard deviation of each original feature.
+
+        Returns
+        -------
+        ndarray of shape (n_features,)
+        """
+        assert self.matrix is not None
+        share = (self.matrix * (spread / self.scale)[:, None]) ** 2
+        total = share.sum(axis=0)
+        return (share / np.where(total > 0, total, 1.0)) @ importances

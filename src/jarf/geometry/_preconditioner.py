@@ -1,0 +1,378 @@
+"""The supervised transformer at the heart of the paper."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    is_classifier,
+)
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from jarf._progress import Stages
+from jarf._sklearn import HasMethods, Interval, StrOptions, check_sample_weight, fit_context
+from jarf.geometry._map import LinearMap, preconditioner_matrix, spectrum
+from jarf.gradients import (
+    EJOP,
+    Differences,
+    column_std,
+    difference_steps,
+    gradient_blocks,
+    sum_blocks,
+)
+from jarf.surrogate import (
+    check_columns,
+    check_surrogate,
+    default_surrogate,
+    fit_copy,
+    is_frozen,
+    thaw,
+)
+
+
+class JacobianPreconditioner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Map the inputs by the expected Jacobian outer product of a surrogate model.
+
+    A surrogate is fitted, its outputs are differentiated by finite differences at a sample of
+    the training rows, and the mean outer product of the gradients (EJOP; EGOP in regression)
+    becomes the linear map ``H = EJOP + gamma I``, divided by its mean eigenvalue. ``transform``
+    returns ``X H``: an axis-aligned cut of a column of ``X H`` is an oblique cut of ``X``.
+
+    Parameters
+    ----------
+    surrogate : estimator, default=None
+        The model that is differentiated. None: a random forest of 50 trees with
+        ``max_features="sqrt"`` and leaves of one row; a classifier if ``y`` holds classes, a
+        regressor if it is continuous (:func:`sklearn.utils.multiclass.type_of_target` decides;
+        hand in a regressor for a target of integers). A model that is already fitted is handed
+        in as :class:`sklearn.frozen.FrozenEstimator` and not fitted again; it must have been
+        fitted on the columns as they are, while a surrogate that is fitted here sees them
+        standardised (if ``standardize``).
+    n_probes : int or float, default=10_000
+        How many training rows the surrogate is differentiated at: a number (at most all of
+        them) or, as a float, a fraction of the rows.
+    step : float, default=0.1
+        Step alpha of the finite differences.
+    step_rule : {"mad", "global"} or array-like of shape (n_features,), default="mad"
+        Distance between the two probes of feature j: ``alpha * MAD_j / 0.6745`` (the standard
+        deviation where the MAD is zero); one step for all features (alpha standard deviations
+        if ``standardize``); or the steps themselves in the units of ``X``.
+    scheme : {"centered", "forward"}, default="centered"
+        Probes at ``x -+ step / 2``, or at ``x`` and ``x + step``.
+    boundary : {"one-sided", "clip", "none"}, default="one-sided"
+        For a probe beyond the range of its feature: use ``x`` in its place, use the end of the
+        range, or leave it there.
+    outputs : {"observed", "all"}, default="observed"
+        In classification, differentiate the probability of each row's own class (the paper's
+        estimator), or of every class (its equation 1). Regression has one output.
+    gamma : float, default=1e-3
+        Weight of the identity in H.
+    normalize : bool, default=True
+        Divide H by ``trace(H) / d``. Trees do not see it.
+    n_components : int, default=None
+        None maps by the whole H. An integer r projects on the r leading eigenvectors instead,
+        as in the paper's Theorem 1.
+    standardize : bool, default=True
+        Centre the columns and divide them by their standard deviations before mapping, and
+        take the EJOP in these coordinates, so that the units of the columns do not matter.
+    n_jobs : int, default=None
+        Threads for the surrogate (where it sets none itself) and for the gradients. The result
+        does not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        Seeds the surrogate and the choice of probes.
+    verbose : int, default=0
+        Positive: show the stages and their times on stderr.
+
+    Attributes
+    ----------
+    ejop_ : EJOP
+        The estimate, in the coordinates of the map; ``np.asarray(ejop_)`` is its matrix.
+    preconditioner_ : ndarray of shape (n_features, n_features)
+        H.
+    eigenvalues_, eigenvectors_ : ndarray
+        Spectrum of the EJOP in falling order; eigenvectors are columns. Computed when first
+        asked for.
+    feature_sensitivities_ : ndarray of shape (n_features,)
+        Root mean square derivative along each feature, per standard deviation of it if
+        ``standardize``: ``sqrt(diag(EJOP))``.
+    steps_ : ndarray of shape (n_features,)
+        Distance between the two probes of each feature, in the units of ``X``.
+    surrogate_ : estimator
+        The fitted surrogate, in standardised columns if ``standardize`` and not frozen.
+    classes_ : ndarray
+        The classes, in classification only.
+    mean_, scale_ : ndarray of shape (n_features,)
+        What ``standardize`` subtracts and divides by (0 and 1 without it).
+    stage_times_ : dict
+        Seconds spent on "surrogate" and "gradients".
+    n_features_in_ : int
+    feature_names_in_ : ndarray
+
+    See Also
+    --------
+    JARFClassifier : The preconditioner and a forest in one estimator.
+
+    References
+    ----------
+    S. Rauniyar. Jacobian Aligned Random Forests. ICLR 2026.
+
+    Examples
+    --------
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from jarf import JacobianPreconditioner
+    >>> from jarf.datasets import make_rotated_halfspace
+    >>> X, y = make_rotated_halfspace(1000, 5, angle=45, random_state=0)
+    >>> model = make_pipeline(
+    ...     JacobianPreconditioner(random_state=0), RandomForestClassifier(random_state=0)
+    ... ).fit(X, y)
+    >>> abs(model[0].eigenvectors_[:, 0]).round(1)
+    array([0.8, 0.6, 0. , 0. , 0. ])
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
+        "surrogate": [HasMethods(["fit"]), None],
+        "n_probes": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(Real, 0, 1, closed="neither"),
+        ],
+        "step": [Interval(Real, 0, None, closed="neither")],
+        "step_rule": [StrOptions({"mad", "global"}), "array-like"],
+        "scheme": [StrOptions({"centered", "forward"})],
+        "boundary": [StrOptions({"one-sided", "clip", "none"})],
+        "outputs": [StrOptions({"observed", "all"})],
+        "gamma": [Interval(Real, 0, None, closed="left")],
+        "normalize": ["boolean"],
+        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        "standardize": ["boolean"],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        surrogate=None,
+        *,
+        n_probes=10_000,
+        step=0.1,
+        step_rule="mad",
+        scheme="centered",
+        boundary="one-sided",
+        outputs="observed",
+        gamma=1e-3,
+        normalize=True,
+        n_components=None,
+        standardize=True,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.surrogate = surrogate
+        self.n_probes = n_probes
+        self.step = step
+        self.step_rule = step_rule
+        self.scheme = scheme
+        self.boundary = boundary
+        self.outputs = outputs
+        self.gamma = gamma
+        self.normalize = normalize
+        self.n_components = n_components
+        self.standardize = standardize
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X, y, sample_weight=None):
+        """Fit the surrogate and estimate the map.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Classes or numbers.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows, in the surrogate and in the EJOP.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(X, y, sample_weight)
+
+    def _fit(self, X, y, sample_weight=None, keep_gradients=False):
+        surrogate, classification = self._choose_surrogate(y)
+        X, y = validate_data(
+            self,
+            X,
+            y,
+            dtype=[np.float64, np.float32],
+            order="C",  # so that a DataFrame and an array give the same bits
+            y_numeric=not classification,
+            ensure_min_samples=2,
+        )
+        self._check(surrogate, X)
+        labels = self._encode(y, surrogate) if classification else y
+        kept = np.arange(len(X))
+        weights = None if sample_weight is None else check_sample_weight(sample_weight, X)
+        if weights is not None and not weights.all():  # a row of weight zero is no row
+            kept = np.flatnonzero(weights)
+            X, labels, weights = X[kept], labels[kept], weights[kept]
+        rng = check_random_state(self.random_state)
+        stages = Stages(type(self).__name__, self.verbose)
+
+        self._standardise(X)
+        scaled = self.standardize and not is_frozen(surrogate)
+        seen = LinearMap(self.mean_, self.scale_).transform(X) if scaled else X
+        with stages.stage("surrogate"):
+            self.surrogate_ = fit_copy(
+                surrogate, seen, labels, sample_weight=weights, random_state=rng, n_jobs=self.n_jobs
+            )
+        with stages.stage("gradients"):
+            probes = self._choose_probes(len(X), rng, stages)
+            self.steps_ = difference_steps(X, self.step, self.step_rule, unit=self.scale_)
+            steps = self.steps_ / self.scale_ if scaled else self.steps_
+            ejop = self._differentiate(seen, labels, weights, probes, steps, keep_gradients)
+        self.ejop_ = ejop if scaled else ejop.rescaled(self.scale_)
+        self.preconditioner_ = preconditioner_matrix(self.ejop_.matrix, self.gamma, self.normalize)
+        self._probe_rows = kept[probes]
+        self._spectrum = None
+        matrix = self._map_matrix()
+        self._map = LinearMap(self.mean_, self.scale_, matrix)
+        self._n_features_out = matrix.shape[1]
+        self.stage_times_ = stages.times
+        return self
+
+    def _choose_surrogate(self, y):
+        if self.surrogate is not None:
+            return self.surrogate, is_classifier(thaw(self.surrogate))
+        classification = y is not None and not type_of_target(y).startswith("continuous")
+        return default_surrogate(classification), classification
+
+    def _check(self, surrogate, X):
+        check_surrogate(surrogate, is_classifier(thaw(surrogate)))
+        if is_frozen(surrogate):
+            check_columns(surrogate, X.shape[1], getattr(self, "feature_names_in_", None))
+        if self.n_components is not None and self.n_components > X.shape[1]:
+            raise ValueError(
+                f"n_components={self.n_components} is more than the {X.shape[1]} features of X."
+            )
+
+    def _encode(self, y, surrogate):
+        """Codes 0..C-1 for a surrogate that is to be fitted, labels for a frozen one."""
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"y holds only one class, {self.classes_[0]!r}: class probabilities that never "
+                "change have no Jacobian. At least two classes are needed."
+            )
+        return y if is_frozen(surrogate) else codes
+
+    def _standardise(self, X):
+        d = X.shape[1]
+        self._std = column_std(X)
+        if self.standardize:
+            self.mean_ = X.mean(axis=0, dtype=np.float64)
+            self.scale_ = np.where(self._std > 0, self._std, 1.0)
+        else:
+            self.mean_, self.scale_ = np.zeros(d), np.ones(d)
+
+    def _choose_probes(self, n, rng, stages):
+        m = self.n_probes
+        wanted = max(1, round(m * n)) if isinstance(m, Real) and not isinstance(m, Integral) else m
+        if wanted >= n:
+            if wanted > n:
+                stages.note(f"n_probes={m} is more than the {n} rows: all of them are probed")
+            return np.arange(n)
+        return np.sort(rng.choice(n, size=wanted, replace=False))
+
+    def _differentiate(self, X, labels, weights, rows, steps, keep) -> EJOP:
+        differences = Differences(steps, X.min(axis=0), X.max(axis=0), self.scheme, self.boundary)
+        blocks = gradient_blocks(
+            self.surrogate_,
+            X[rows] if len(rows) < len(X) else X,
+            labels[rows],
+            differences,
+            outputs=self.outputs,
+            n_jobs=self.n_jobs,
+        )
+        return sum_blocks(blocks, X.shape[1], None if weights is None else weights[rows], keep)
+
+    def _map_matrix(self):
+        if self.n_components is None:
+            return self.preconditioner_
+        return np.ascontiguousarray(self.eigenvectors_[:, : self.n_components])
+
+    def transform(self, X):
+        """Map ``X`` to ``X H``, or to its projections on the leading eigenvectors.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features) or (n_samples, n_components)
+            float32 for float32 inputs.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=[np.float64, np.float32], order="C", reset=False)
+        return self._map.transform(X)
+
+    def inverse_transform(self, X):
+        """Undo ``transform`` where H is invertible (``gamma > 0``, no ``n_components``).
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Mapped rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+        """
+        check_is_fitted(self)
+        Z = np.asarray(X)
+        Z = Z if Z.dtype == np.float32 else Z.astype(np.float64)
+        if Z.ndim != 2 or Z.shape[1] != self._n_features_out:
+            raise ValueError(
+                f"X has shape {Z.shape}, but mapped rows have {self._n_features_out} columns."
+            )
+        return self._map.inverse_transform(Z)
+
+    def _eigen(self):
+        check_is_fitted(self, "ejop_")
+        if self._spectrum is None:
+            self._spectrum = spectrum(self.ejop_.matrix)
+        return self._spectrum
+
+    @property
+    def eigenvalues_(self):
+        """Eigenvalues of the EJOP, in falling order."""
+        return self._eigen()[0]
+
+    @property
+    def eigenvectors_(self):
+        """Eigenvectors of the EJOP as columns."""
+        return self._eigen()[1]
+
+    @property
+    def feature_sensitivities_(self):
+        """Root mean square derivative along each feature."""
+        check_is_fitted(self, "ejop_")
+        return np.sqrt(np.maximum(np.diag(self.ejop_.matrix), 0.0))
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

@@ -1,0 +1,153 @@
+"""Gradients of any surrogate with respect to its inputs, a block of rows at a time.
+
+Three ways lead to them: a model that knows its own gradients is asked, scikit-learn's forests
+go through the exact kernel, and everything else is probed in bounded batches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+from sklearn.base import is_classifier
+
+from jarf.gradients._probes import probe_positions
+from jarf.gradients._tree_differences import forest_differences
+from jarf.surrogate import PackedForest, is_packable, output_index, outputs_of, pack, thaw
+
+# A batch of probes handed to a generic model holds at most this many values (64 MB of float64).
+BATCH_VALUES = 8_000_000
+# A block of gradients holds at most this many values (16 MB), and at most this many rows.
+BLOCK_VALUES = 2_000_000
+BLOCK_ROWS = 512
+# Below this many walks of a row down a tree (some 50 ms), threads cost more than they save.
+WALKS_WORTH_THREADS = 200_000
+
+
+@dataclass(frozen=True)
+class Differences:
+    """How gradients are taken: the steps, the range of the data and the rules."""
+
+    steps: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    scheme: str = "centered"
+    boundary: str = "one-sided"
+
+    def positions(self, X):
+        return probe_positions(X, self.steps, self.low, self.high, self.scheme, self.boundary)
+
+
+def gradient_blocks(
+    model, X, y, differences: Differences, *, outputs="observed", n_jobs=None
+) -> Iterator[np.ndarray]:
+    """Yield the gradients of consecutive blocks of rows.
+
+    The blocks do not depend on ``n_jobs``; memory is bounded by a few blocks per job.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted surrogate.
+    X : ndarray of shape (n_rows, n_features)
+    y : ndarray of shape (n_rows,) or None
+        Observed labels, where ``outputs="observed"`` and the model is a classifier.
+    differences : Differences
+    outputs : {"observed", "all"}
+    n_jobs : int, default=None
+        Threads for the exact kernel. A generic model parallelises its own predictions.
+
+    Yields
+    ------
+    ndarray of shape (block, 1 or n_outputs, n_features)
+    """
+    inner = thaw(model)
+    observed = is_classifier(inner) and outputs == "observed"
+    output = output_index(inner, y) if observed else None
+    if hasattr(inner, "input_gradients"):
+        yield from _own(inner, X, output)
+    elif is_packable(inner):
+        yield from _exact(pack(inner), X, output, differences, n_jobs)
+    else:
+        yield from _probed(inner, X, output, differences)
+
+
+def _row_blocks(n_rows: int, values_per_row: int) -> list[slice]:
+    size = int(np.clip(BLOCK_VALUES // max(1, values_per_row), 1, BLOCK_ROWS))
+    return [slice(start, start + size) for start in range(0, n_rows, size)]
+
+
+def _own(model, X, output):
+    for rows in _row_blocks(len(X), X.shape[1]):
+        gradients = np.asarray(model.input_gradients(X[rows]), dtype=np.float64)
+        expected = X[rows].shape
+        if gradients.shape[:2] != expected or gradients.ndim not in (2, 3):
+            raise ValueError(
+                f"{type(model).__name__}.input_gradients returned shape {gradients.shape}; "
+                f"expected {expected} or {expected} followed by the number of outputs."
+            )
+        if gradients.ndim == 2:
+            yield gradients[:, None, :]
+        elif output is None:
+            yield gradients.transpose(0, 2, 1)
+        else:
+            yield gradients[np.arange(len(gradients)), :, output[rows]][:, None, :]
+
+
+def _exact(forest: PackedForest, X, output, differences, n_jobs):
+    forest.native()  # checked once, before threads share it
+
+    def block(rows):
+        upper, lower = differences.positions(X[rows])
+        chosen = None if output is None else output[rows]
+        change = forest_differences(forest, X[rows], upper, lower, chosen)
+        return _quotient(change, upper, lower)
+
+    n_kept = forest.n_outputs if output is None else 1
+    blocks = _row_blocks(len(X), n_kept * X.shape[1])
+    if effective_n_jobs(n_jobs) == 1 or len(X) * forest.n_trees < WALKS_WORTH_THREADS:
+        yield from map(block, blocks)
+        return
+    parallel = Parallel(
+        n_jobs=n_jobs, prefer="threads", return_as="generator", pre_dispatch="2*n_jobs"
+    )
+    yield from parallel(delayed(block)(rows) for rows in blocks)
+
+
+def _probed(model, X, output, differences):
+    n_features = X.shape[1]
+    n_outputs = outputs_of(model, X[:1]).shape[1]
+    n_kept = n_outputs if output is None else 1
+    for rows in _row_blocks(len(X), n_kept * n_features):
+        upper, lower = differences.positions(X[rows])
+        chosen = None if output is None else output[rows]
+        yield _quotient(_probe_block(model, X[rows], upper, lower, chosen, n_kept), upper, lower)
+
+
+def _probe_block(model, X, upper, lower, output, n_kept):
+    """``f(upper_j) - f(lower_j)`` of a block, as many features at once as a batch holds."""
+    n_rows, n_features = X.shape
+    change = np.zeros((n_rows, n_kept, n_features))
+    moving = np.flatnonzero((upper != lower).any(axis=0))
+    at_once = max(1, BATCH_VALUES // (2 * n_rows * n_features))
+    for start in range(0, len(moving), at_once):
+        features = moving[start : start + at_once]
+        k = len(features)
+        batch = np.repeat(X[None], 2 * k, axis=0)
+        for place, j in enumerate(features):
+            batch[place, :, j] = upper[:, j]
+            batch[k + place, :, j] = lower[:, j]
+        answers = outputs_of(model, batch.reshape(-1, n_features)).reshape(2 * k, n_rows, -1)
+        if output is not None:
+            answers = answers[:, np.arange(n_rows), output][..., None]
+        change[:, :, features] = (answers[:k] - answers[k:]).transpose(1, 2, 0)
+    return change
+
+
+def _quotient(change, upper, lower):
+    width = upper - lower
+    np.divide(1.0, width, out=width, where=width != 0)
+    change *= width[:, None, :]
+    return change

@@ -1,0 +1,147 @@
+"""Where a model is probed: the step of each feature, and the two positions around a row."""
+
+from __future__ import annotations
+
+import numpy as np
+
+# A MAD of a normal variable is 0.6745 standard deviations.
+MAD_OF_NORMAL = 0.6745
+
+
+def robust_scale(X: np.ndarray) -> np.ndarray:
+    """MAD / 0.6745 of each column; its standard deviation where the MAD is zero.
+
+    The MAD of a binary or zero-inflated column is zero though the column varies. A constant
+    column keeps the scale zero: it is never probed and its gradient is zero.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+
+    Returns
+    -------
+    ndarray of shape (n_features,)
+    """
+    scale = np.empty(X.shape[1])
+    for columns in column_blocks(*X.shape):
+        block = np.array(X[:, columns].T, dtype=np.float64, order="C")
+        block -= np.median(block, axis=1, keepdims=True)
+        np.abs(block, out=block)
+        scale[columns] = np.median(block, axis=1, overwrite_input=True) / MAD_OF_NORMAL
+    flat = np.flatnonzero(scale == 0)
+    scale[flat] = column_std(X[:, flat])
+    return scale
+
+
+def column_std(X: np.ndarray) -> np.ndarray:
+    """Standard deviations; exactly zero for a constant column, safe in extreme units."""
+    std = np.zeros(X.shape[1])
+    for columns in column_blocks(*X.shape):
+        block = X[:, columns]
+        low, high = block.min(axis=0, initial=np.inf), block.max(axis=0, initial=-np.inf)
+        largest = np.maximum(np.abs(low), np.abs(high)).astype(np.float64)
+        # Squares of such values overflow or underflow: measure them in their own unit.
+        extreme = (high > low) & ((largest > 1e100) | (largest < 1e-100))
+        if extreme.any():
+            block = block / np.where(extreme, largest, 1.0)
+        spread = block.std(axis=0, dtype=np.float64) * np.where(extreme, largest, 1.0)
+        std[columns] = np.where(high > low, spread, 0.0)
+    return std
+
+
+def column_blocks(n_samples: int, n_features: int, max_values: int = 4_000_000):
+    """Slices of columns that hold at most ``max_values`` values (or one column) each."""
+    width = max(1, max_values // max(1, n_samples))
+    return [slice(start, start + width) for start in range(0, n_features, width)]
+
+
+def difference_steps(X, step=0.1, rule="mad", unit=None) -> np.ndarray:
+    """The distance between the two probes of each feature, in the units of ``X``.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        The training rows, whose spread sets the scale.
+    step : float, default=0.1
+        The paper's alpha.
+    rule : {"mad", "global"} or array-like of shape (n_features,), default="mad"
+        ``"mad"``: alpha * MAD / 0.6745 per feature. ``"global"``: one step for all features,
+        alpha times the root mean square of their standard deviations, measured in ``unit``.
+        An array holds the steps themselves.
+    unit : ndarray of shape (n_features,), default=None
+        Length of one unit of each feature in which a global step is the same for all, for
+        example the standard deviations. None: the units of ``X``.
+
+    Returns
+    -------
+    ndarray of shape (n_features,)
+    """
+    n_features = X.shape[1]
+    if not isinstance(rule, str):
+        steps = np.asarray(rule, dtype=np.float64)
+        if steps.shape != (n_features,) or not np.all(np.isfinite(steps)) or np.any(steps < 0):
+            raise ValueError(
+                f"step_rule as an array must hold {n_features} finite steps, none negative; got "
+                f"shape {steps.shape}."
+            )
+        return steps
+    if rule not in ("mad", "global"):
+        raise ValueError(f"step_rule must be 'mad', 'global' or an array of steps, got {rule!r}.")
+    if not step > 0:
+        raise ValueError(f"step must be positive, got {step!r}.")
+    if rule == "mad":
+        return step * robust_scale(X)
+    unit = np.ones(n_features) if unit is None else unit
+    std = column_std(X)
+    varies = std > 0
+    if not varies.any():
+        return np.zeros(n_features)
+    common = step * np.sqrt(np.mean((std[varies] / unit[varies]) ** 2))
+    return np.where(varies, common * unit, 0.0)
+
+
+def probe_positions(X, steps, low, high, scheme="centered", boundary="one-sided"):
+    """The upper and lower position of every entry of ``X``.
+
+    The quotient of a feature is ``(f(upper) - f(lower)) / (upper - lower)``; where the two
+    positions coincide (a constant column) it is zero.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_features)
+    steps : ndarray of shape (n_features,)
+        Distance between the two probes.
+    low, high : ndarray of shape (n_features,)
+        Range of each feature in the training rows.
+    scheme : {"centered", "forward"}
+        ``x -+ step / 2``, or ``x`` and ``x + step``.
+    boundary : {"one-sided", "clip", "none"}
+        For a probe beyond the range: replace it by ``x`` itself ("one-sided"; a forward
+        probe is replaced by a backward one), by the end of the range ("clip"), or leave it.
+
+    Returns
+    -------
+    upper, lower : ndarray of shape (n_rows, n_features), float64
+    """
+    X = np.asarray(X, dtype=np.float64)
+    reach = steps / 2 if scheme == "centered" else steps
+    upper = X + reach
+    lower = X - reach if scheme == "centered" else X.copy()
+    if boundary == "clip":
+        np.clip(upper, low, high, out=upper)
+        np.clip(lower, low, high, out=lower)
+    elif boundary == "one-sided":
+        above = upper > high
+        if scheme == "forward":
+            np.copyto(lower, X - reach, where=above)
+        below = lower < low
+        np.copyto(upper, X, where=above)
+        np.copyto(lower, X, where=below)
+        _span_range(upper, lower, above & below, low, high)
+    return upper, lower
+
+
+def _span_range(upper, lower, outside, low, high):
+    """A step wider than the range itself: probe its two ends."""
+    np.copyto(upper, np.broadcast_to(high, upper.shape), where=outside)
+    np.copyto(lower, np.broadcast_to(low, lower.shape), where=outside)
