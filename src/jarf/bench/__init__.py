@@ -1,6 +1,7 @@
 """The benchmark: datasets, methods, protocol, experiments, stored rows."""
 
 from ._budgets import BUDGETS, Budget, get_budget
+from ._catalog import CLASSIFICATION, REGRESSION
 from ._datasets import Dataset, Table, dataset_names, get_dataset, register_dataset
 from ._jobs import Job, run_job
 from ._loading import DatasetError, load_table
@@ -25,7 +26,9 @@ from .experiments import EXPERIMENTS, Experiment, Results, ResultTable
 
 __all__ = [
     "BUDGETS",
+    "CLASSIFICATION",
     "EXPERIMENTS",
+    "REGRESSION",
     "Budget",
     "Dataset",
     "DatasetError",

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from jarf.datasets import halfspace_bayes_kappa, make_rotated_halfspace
+
 from ._datasets import Table, register_dataset
 
 CLASSIFICATION = (
@@ -92,8 +94,6 @@ def _halfspace(d: int, angle: float) -> Callable[[int, int, int], tuple[Table, T
     def draw(seed: int, n_train: int, n_test: int) -> tuple[Table, Table]:
         import pandas as pd
 
-        from jarf.datasets import make_rotated_halfspace
-
         X, y = make_rotated_halfspace(n_train + n_test, d, angle, noise=0.2, random_state=seed)
         frame = pd.DataFrame(X, columns=[f"x{j + 1}" for j in range(d)])
         source = "jarf.datasets.make_rotated_halfspace"
@@ -141,7 +141,7 @@ def _register() -> None:
                 licence="simulated",
                 note=f"rotated halfspace, {d} columns, {angle} degrees, noise 0.2",
                 draw=_halfspace(d, angle),
-                facts={"d": d, "angle": angle, "bayes": 1 - 2 * np.arctan(0.2) / np.pi},
+                facts={"d": d, "angle": angle, "bayes": halfspace_bayes_kappa(0.2)},
             )
 
 

@@ -67,8 +67,8 @@ def _surrogate(setting: Setting, kind: str) -> Any:
         "xgboost": lambda: xgboost(setting, n_estimators=50),
         "mlp": lambda: mlp(
             hidden_layer_sizes=(64, 64),
-            early_stopping=True,
-            max_iter=200,
+            early_stopping=setting.n_train >= 2000,
+            max_iter=300,
             random_state=setting.random_state,
         ),
     }[kind]()
@@ -114,11 +114,12 @@ def _inspect(fit: Fit) -> dict[str, Any]:
     if inner is None:
         return {}
     split = fit.split
+    seen = (split.X_test - inner.mean_) / inner.scale_  # the surrogate's own coordinates
     if fit.setting.classification:
-        proba = inner.surrogate_.predict_proba(split.X_test)
+        proba = inner.surrogate_.predict_proba(seen)
         scores = classification_metrics(split.y_test, proba.argmax(axis=1), proba)
     else:
-        scores = regression_metrics(split.y_test, inner.surrogate_.predict(split.X_test))
+        scores = regression_metrics(split.y_test, inner.surrogate_.predict(seen))
     found: dict[str, Any] = {"surrogate": {k: round(v, 6) for k, v in scores.items()}}
     total = float(np.trace(inner.ejop_.matrix)) or 1.0
     found["spectrum"] = np.round(inner.eigenvalues_[:10] / total, 5).tolist()

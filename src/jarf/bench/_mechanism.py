@@ -61,9 +61,8 @@ def alignment_of_normals(fit: Fit) -> dict[str, Any]:
 
 
 def _unit_normals(answer: Any) -> Any:
-    """The matrix of normals out of ``split_normals()``, which also returns node weights."""
-    normals = answer[0] if isinstance(answer, tuple) else answer
-    return sparse.csr_array(normals)
+    """The matrix of normals out of ``split_normals()``, which tells more about each cut."""
+    return sparse.csr_array(getattr(answer, "normals", answer))
 
 
 def _some_rows(normals: Any, seed: int) -> Any:

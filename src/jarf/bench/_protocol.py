@@ -87,18 +87,18 @@ def cap_rows(rows: np.ndarray, y: np.ndarray, cap: int | None, task: str, seed: 
     return np.sort(rows[np.argsort(share, kind="stable")[:cap]])
 
 
-def encode(train: Any, test: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def numeric_columns(X: Any) -> list[str]:
+    """Columns that hold numbers and more than two of them; the others are categories."""
+    return [name for name in X.columns if X[name].dtype.kind in "iuf" and X[name].nunique() != 2]
+
+
+def encode(train: Any, test: Any, numbers: list[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Numbers out of a DataFrame, everything fitted on ``train``.
 
-    Numeric columns: median for missing values, then standardised. Categorical columns and
-    columns of two values: one-hot, a missing value is a level of its own, an unseen level is
-    all zeros. Returns both matrices and the mask of numeric columns.
+    The columns ``numbers``: median for missing values, then standardised. The others: one-hot,
+    a missing value is a level of its own, an unseen level is all zeros. Returns both matrices
+    and the mask of numeric columns.
     """
-    numbers = [
-        name
-        for name in train.columns
-        if train[name].dtype.kind in "iuf" and train[name].nunique() != 2
-    ]
     others = [name for name in train.columns if name not in set(numbers)]
     number_steps = make_pipeline(
         SimpleImputer(strategy="median", keep_empty_features=True), StandardScaler()
@@ -134,8 +134,10 @@ def _quiet_unknown_levels() -> Iterator[None]:
 
 
 @lru_cache(maxsize=2)
-def _cached_table(name: str, folder: str | None) -> Table:
-    return load_table(get_dataset(name), folder)
+def cached_table(name: str, folder: str | None) -> tuple[Table, list[str]]:
+    """A loaded dataset and its numeric columns; the last two are kept."""
+    table = load_table(get_dataset(name), folder)
+    return table, numeric_columns(table.X)
 
 
 def make_split(
@@ -150,13 +152,13 @@ def make_split(
     here = split_seed(seed, dataset.name, repeat, fold)
     if dataset.draw is not None:
         train, test = dataset.draw(here, budget.simulated_rows, budget.simulated_test_rows)
-        return _encoded(dataset, train, test)
-    table = _cached_table(dataset.name, None if folder is None else os.fspath(folder))
+        return _encoded(dataset, train, test, list(train.X.columns))
+    table, numbers = cached_table(dataset.name, None if folder is None else os.fspath(folder))
     both = halves(table.y, dataset.task, split_seed(seed, dataset.name, repeat, 0))
     train_rows, test_rows = both if fold == 0 else both[::-1]
     train_rows = cap_rows(train_rows, table.y, budget.train_cap, dataset.task, here)
     test_rows = cap_rows(test_rows, table.y, budget.test_cap, dataset.task, here + 1)
-    return _encoded(dataset, _take(table, train_rows), _take(table, test_rows))
+    return _encoded(dataset, _take(table, train_rows), _take(table, test_rows), numbers)
 
 
 def _take(table: Table, rows: np.ndarray) -> Table:
@@ -164,8 +166,9 @@ def _take(table: Table, rows: np.ndarray) -> Table:
     return Table(X, table.y[rows], table.source, table.partial)
 
 
-def _encoded(dataset: Dataset, train: Table, test: Table) -> Split:
-    X_train, X_test, numeric = encode(train.X, test.X)
+def _encoded(dataset: Dataset, train: Table, test: Table, numbers: list[str]) -> Split:
+    X_train, X_test, numeric = encode(train.X, test.X, numbers)
+    y_train: np.ndarray
     if dataset.task == "classification":
         classes, y_train = np.unique(train.y, return_inverse=True)
         places = np.searchsorted(classes, test.y).clip(max=len(classes) - 1)

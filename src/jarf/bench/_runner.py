@@ -130,7 +130,9 @@ class _Pool:
                 if worker.job is None and (taken := self.queue.take()) is not None:
                     worker.job = taken[0]
                     worker.pipe.send(taken)
-            busy = {worker.pipe: place for place, worker in enumerate(self.workers) if worker.job}
+            busy: dict[Any, int] = {
+                worker.pipe: place for place, worker in enumerate(self.workers) if worker.job
+            }
             if not busy:
                 return count
             for pipe in wait(list(busy)):
@@ -141,15 +143,14 @@ class _Pool:
 
     def _receive(self, place: int) -> dict[str, Any]:
         worker = self.workers[place]
-        assert worker.job is not None
+        job, worker.job = worker.job, None
+        assert job is not None
         try:
-            row = worker.pipe.recv()
-            worker.job = None
-            return row
+            return worker.pipe.recv()
         except (EOFError, OSError):
             worker.process.join()
             self.workers[place] = self._start()
-            return _death_row(worker.job, worker.process.exitcode)
+            return _death_row(job, worker.process.exitcode)
 
     def stop(self) -> None:
         """End the workers, busy or not."""
@@ -177,9 +178,7 @@ def _death_row(job: Job, exitcode: int | None) -> dict[str, Any]:
     }
 
 
-def _work(
-    pipe: Connection, budget: Budget, folder: str | None, custom: Callable[[], Any]
-) -> None:
+def _work(pipe: Connection, budget: Budget, folder: str | None, custom: Callable[[], Any]) -> None:
     """A worker: one job after the other until the pipe closes or the parent is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     methods, datasets = custom()

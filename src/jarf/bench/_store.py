@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from collections.abc import Iterable
@@ -136,10 +137,8 @@ class ResultStore:
         self.rows[key] = row
 
     def _cut(self, end: int) -> None:
-        try:
+        with contextlib.suppress(OSError):  # if this fails, the next start repairs the tail
             os.truncate(self.path, end)
-        except OSError:
-            pass  # the next start repairs the tail
 
     def forget(self, keys: Iterable[tuple[Any, ...]]) -> None:
         """Drop rows, such as failed ones to be tried again, by writing the file anew."""

@@ -16,7 +16,7 @@ from ._jobs import Job, versions
 from ._loading import DatasetError
 from ._methods import custom_methods, get_method, method_names
 from ._progress import Progress
-from ._protocol import _cached_table
+from ._protocol import cached_table
 from ._runner import run_jobs, with_tunings
 from ._store import ResultStore
 from .experiments import EXPERIMENTS, Facts, Plan
@@ -101,15 +101,13 @@ def _look(
             facts[name] = Facts(0, one_hot=False)
             continue
         try:
-            table = _cached_table(name, data)
+            table, numbers = cached_table(name, data)
         except DatasetError as error:
             missing[name] = str(error)
             if warn is not None:
                 warn(f"left out: {error}")
             continue
-        one_hot = any(
-            table.X[c].dtype.kind not in "iuf" or table.X[c].nunique() == 2 for c in table.X
-        )
+        one_hot = len(numbers) < table.X.shape[1]
         facts[name] = Facts(len(table.y), one_hot, table.partial)
     return facts, missing
 

@@ -117,8 +117,7 @@ def _boosted(results: Results, tables: Tables) -> Verdict:
             gain -= _value(tables, "variants", "XGB", column)
             grades.append(gain > 0)
             texts.append(
-                f"{column} {number(gain, 3, signed=True)} "
-                f"(paper {number(printed, 3, signed=True)})"
+                f"{column} {number(gain, 3, signed=True)} (paper {number(printed, 3, signed=True)})"
             )
     return _graded(sum(grades), len(grades), 0), "JARF-XGB minus XGB: " + ", ".join(texts) + "."
 
@@ -191,7 +190,8 @@ def _identity(results: Results, tables: Tables) -> Verdict:
     lowest = min((c.value, row) for (row, col), c in cells.items() if col == "kappa")
     grade = HOLDS if lowest[1] == "identity" and p < 0.05 else PART if delta < -0.005 else NOT_HERE
     return grade, (
-        f"Identity minus JARF: {number(delta, 4, signed=True)} (Holm p = {p:.2g}; paper −0.036). "
+        f"Identity minus JARF: {number(delta, 4, signed=True)} (Holm p = {p:.2g}; paper "
+        f"{number(-0.036)}). "
         f"The costliest change is '{lowest[1]}' with {number(lowest[0], 4, signed=True)}."
     )
 
@@ -201,8 +201,8 @@ def _tenth(results: Results, tables: Tables) -> Verdict:
     p = _value(tables, "ablations", "m = 0.1 n", "p")
     grade = HOLDS if tenth < half <= 0 and p < 0.05 else PART if tenth < -0.005 else NOT_HERE
     return grade, (
-        f"m = 0.1 n: {number(tenth, 4, signed=True)} (p = {p:.2g}; paper −0.016), "
-        f"m = 0.5 n: {number(half, 4, signed=True)} (paper −0.004)."
+        f"m = 0.1 n: {number(tenth, 4, signed=True)} (p = {p:.2g}; paper {number(-0.016)}), "
+        f"m = 0.5 n: {number(half, 4, signed=True)} (paper {number(-0.004)})."
     )
 
 

@@ -37,7 +37,7 @@ def paper_reference(table: str) -> str:
 
 def beside_paper(table: ResultTable) -> dict[str, Any]:
     """A plain dict of a table, each cell with our number, the paper's and the difference."""
-    rows = []
+    rows: list[dict[str, Any]] = []
     for row in table.rows:
         cells = {}
         for column in table.columns:

@@ -8,6 +8,9 @@ import math
 from pathlib import Path
 from typing import Any
 
+MINUS = "\N{MINUS SIGN}"
+NONE = "\N{EN DASH}"
+
 __all__ = ["number", "table_csv", "table_markdown", "write_between_markers"]
 
 
@@ -25,7 +28,7 @@ def number(value: float | None, digits: int = 3, signed: bool = False) -> str:
     text = f"{value:+.{digits}f}" if signed else f"{value:.{digits}f}"
     if float(text) == 0:
         text = text.lstrip("+-")
-    return text.replace("-", "−")
+    return text.replace("-", MINUS)
 
 
 def row_digits(row: dict[str, Any], column: dict[str, Any]) -> int:
@@ -45,7 +48,9 @@ def table_csv(table: dict[str, Any]) -> str:
         for column in table["columns"]:
             cell = row["cells"].get(column["key"])
             if cell:
-                writer.writerow([_safe(row["label"]), column["key"], *(_plain(n, cell) for n in names)])
+                writer.writerow(
+                    [_safe(row["label"]), column["key"], *(_plain(n, cell) for n in names)]
+                )
     return stream.getvalue()
 
 
@@ -87,7 +92,7 @@ def _reference(table: dict[str, Any]) -> str:
 def _markdown_cell(cell: dict[str, Any] | None, digits: int) -> str:
     if not cell:
         return ""
-    ours = number(cell.get("ours"), digits) or "–"
+    ours = number(cell.get("ours"), digits) or NONE
     if cell.get("se") is not None and not math.isnan(cell["se"]):
         ours += f" ± {cell['se']:.{digits}f}"
     ours += cell.get("mark", "")

@@ -150,6 +150,9 @@ class Results:
         flat = [_flat(row) for row in rows if row["status"] == "ok" and row.get("metrics")]
         columns = ["dataset", "method", "variant", "repeat", "fold", "task", "partial", "n_train"]
         self.frame = pd.DataFrame(flat) if flat else pd.DataFrame(columns=columns)
+        indexed = self.frame.set_index(["repeat", "fold"]).sort_index()
+        self._groups = dict(iter(indexed.groupby(["dataset", "method", "variant"])))
+        self._nothing = indexed.iloc[:0]["dataset"].astype(float)
 
     def first(self) -> Results:
         """Only the repeats that the variants of JARF were run on, so that means can be compared."""
@@ -179,15 +182,10 @@ class Results:
 
     def splits(self, dataset: str, method: str, column: str, variant: str = "") -> Any:
         """Values of one column, indexed by (repeat, fold)."""
-        frame = self.frame
-        if column not in frame:
-            return frame.iloc[:0].set_index(["repeat", "fold"])["dataset"].astype(float)
-        mask = (
-            (frame["dataset"] == dataset)
-            & (frame["method"] == method)
-            & (frame["variant"] == variant)
-        )
-        return frame[mask].set_index(["repeat", "fold"])[column].dropna().sort_index()
+        rows = self._groups.get((dataset, method, variant))
+        if rows is None or column not in rows:
+            return self._nothing
+        return rows[column].dropna()
 
     def cell(self, dataset: str, method: str, column: str, variant: str = "") -> Cell | None:
         """Mean and standard error over splits, or None without rows."""
