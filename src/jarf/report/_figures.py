@@ -44,12 +44,14 @@ def _full(ax: Any, x: float, y: float, colour: str, marker: str = "o") -> Any:
     return ax.plot(x, y, marker, ms=size, color=colour, mec="white", mew=0.5)[0]
 
 
-def _key(ax: Any, **where: Any) -> None:
+def _key(figure: Any, paper: bool) -> None:
+    """What filled and open marks mean, where both are drawn."""
     from matplotlib.lines import Line2D
 
-    ours = Line2D([], [], marker="o", ls="", color=INK, ms=6, label="ours")
-    paper = Line2D([], [], marker="o", ls="", mfc="none", mec=INK, ms=6, label="paper")
-    ax.legend(handles=[ours, paper], **where)
+    if paper:
+        ours = Line2D([], [], marker="o", ls="", color=INK, ms=6, label="ours")
+        printed = Line2D([], [], marker="o", ls="", mfc="none", mec=INK, ms=6, label="paper")
+        figure.legend(handles=[ours, printed], loc="outside upper right", ncols=2)
 
 
 def _simulation(results: Results, tables: dict[str, ResultTable]) -> Painter | None:
@@ -138,7 +140,7 @@ def _gains(results: Results, tables: dict[str, ResultTable]) -> Painter | None:
     ax.set_yticks(range(len(found)), labels)
     ax.set_xlabel("JARF minus RF")
     ax.grid(axis="y", visible=False)
-    _key(ax, loc="lower right")
+    _key(figure, any(printed is not None for *_, printed in found))
     return painter
 
 
@@ -178,7 +180,7 @@ def _beeswarm(results: Results, tables: dict[str, ResultTable]) -> Painter | Non
     ax.set_xticks(range(len(methods)), methods)
     ax.set_ylabel("kappa(RF) - kappa(method)")
     ax.grid(axis="x", visible=False)
-    _key(ax, loc="best")
+    _key(figure, any(paper_cell("beeswarm", d, m) for d in datasets for m in methods))
     return painter
 
 
@@ -220,7 +222,7 @@ def _times(results: Results, tables: dict[str, ResultTable]) -> Painter | None:
     ax.set_yticks(range(len(methods)), methods)
     ax.set_xlabel("times RF")
     ax.grid(axis="y", visible=False)
-    _key(ax, loc="upper right")
+    _key(figure, True)
     return painter
 
 
@@ -316,7 +318,7 @@ def _ablations(results: Results, tables: dict[str, ResultTable]) -> Painter | No
     ax.set_yticks(range(len(names)), [n + table.cells[n, "kappa"].mark for n in names])
     ax.set_xlabel("kappa, variant minus default")
     ax.grid(axis="y", visible=False)
-    _key(ax, loc="best")
+    _key(figure, True)
     return painter
 
 
@@ -346,7 +348,7 @@ def _subsample(results: Results, tables: dict[str, ResultTable]) -> Painter | No
         painter.tag(_full(ax, place, ours[place], colour), tip)
     ax.set_xticks(range(len(names)), [f"m = {name}" for name in names])
     ax.set_ylabel("gain in kappa")
-    _key(ax, loc="best")
+    _key(figure, True)
     return painter
 
 

@@ -42,7 +42,8 @@ def inline_svg(painter: Painter) -> str:
                 parent.remove(child)
     for element in root.iter():
         _rework(element, painter)
-    root.set("class", "figure")
+    width = float((root.get("viewBox") or "0 0 600").split()[2])
+    root.set("style", f"max-width: {1.4 * width:.0f}px; min-width: {0.9 * width:.0f}px")
     root.set("role", "img")
     root.set("aria-label", painter.title)
     for name in ("width", "height"):

@@ -275,12 +275,12 @@ EXPERIMENTS = (
         _simulation,
     ),
     Experiment(
-        *("classification", "Classification on 15 datasets", "Table 1"),
+        *("classification", "Classification", "Table 1"),
         _plan_task("classification"),
         _classification,
     ),
     Experiment(
-        *("regression", "Regression on 5 datasets", "Table 2"),
+        *("regression", "Regression", "Table 2"),
         _plan_task("regression"),
         _regression,
     ),
