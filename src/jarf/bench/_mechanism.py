@@ -37,24 +37,30 @@ def random_alignment(d: int, max_k: int = MAX_K) -> np.ndarray:
 
 
 def alignment_of_normals(fit: Fit) -> dict[str, Any]:
-    """Quartiles of s_k over the inner nodes of a fitted oblique forest, for its row."""
+    """Quartiles of s_k over the inner nodes of a fitted oblique forest, for its row.
+
+    Only numeric columns count, the ones that JARF rotates: normals are cut to them, and cuts
+    that use none of them are left out.
+    """
     from jarf import JacobianPreconditioner
 
-    if not hasattr(fit.model, "split_normals"):
+    numeric = np.flatnonzero(fit.setting.numeric)
+    if not hasattr(fit.model, "split_normals") or len(numeric) < 2:
         return {}
     X, y = fit.split.X_train, fit.split.y_train
     ejop = JacobianPreconditioner(random_state=fit.setting.random_state).fit(X, y)
+    vectors = np.linalg.eigh(ejop.ejop_.matrix[np.ix_(numeric, numeric)])[1][:, ::-1]
     normals = _some_rows(_unit_normals(fit.model.split_normals()), fit.setting.random_state)
     # normals of the forest are in the columns it saw; the EJOP is in standard deviations of them
-    scaled = _unit_rows(normals @ sparse.diags_array(ejop.scale_))
-    curve = alignment_curve(scaled, ejop.eigenvectors_)
+    scaled = _unit_rows((normals @ sparse.diags_array(ejop.scale_))[:, numeric])
+    curve = alignment_curve(scaled, vectors)
     low, middle, high = np.quantile(curve, [0.25, 0.5, 0.75], axis=0)
     return {
         "alignment": {
             "median": np.round(middle, 5).tolist(),
             "q25": np.round(low, 5).tolist(),
             "q75": np.round(high, 5).tolist(),
-            "random": np.round(random_alignment(X.shape[1]), 5).tolist(),
+            "random": np.round(random_alignment(len(numeric)), 5).tolist(),
             "n_normals": int(curve.shape[0]),
         }
     }

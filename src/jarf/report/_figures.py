@@ -44,14 +44,14 @@ def _full(ax: Any, x: float, y: float, colour: str, marker: str = "o") -> Any:
     return ax.plot(x, y, marker, ms=size, color=colour, mec="white", mew=0.5)[0]
 
 
-def _key(figure: Any, paper: bool) -> None:
+def _key(figure: Any, paper: bool = True, ours: str = "o") -> None:
     """What filled and open marks mean, where both are drawn."""
     from matplotlib.lines import Line2D
 
     if paper:
-        ours = Line2D([], [], marker="o", ls="", color=INK, ms=6, label="ours")
+        own = Line2D([], [], marker=ours, ls="", color=INK, ms=6, label="ours")
         printed = Line2D([], [], marker="o", ls="", mfc="none", mec=INK, ms=6, label="paper")
-        figure.legend(handles=[ours, printed], loc="outside upper right", ncols=2)
+        figure.legend(handles=[own, printed], loc="outside upper right", ncols=2)
 
 
 def _simulation(results: Results, tables: dict[str, ResultTable]) -> Painter | None:
@@ -222,7 +222,7 @@ def _times(results: Results, tables: dict[str, ResultTable]) -> Painter | None:
     ax.set_yticks(range(len(methods)), methods)
     ax.set_xlabel("times RF")
     ax.grid(axis="y", visible=False)
-    _key(figure, True)
+    _key(figure, ours="s")
     return painter
 
 
@@ -318,7 +318,7 @@ def _ablations(results: Results, tables: dict[str, ResultTable]) -> Painter | No
     ax.set_yticks(range(len(names)), [n + table.cells[n, "kappa"].mark for n in names])
     ax.set_xlabel("kappa, variant minus default")
     ax.grid(axis="y", visible=False)
-    _key(figure, True)
+    _key(figure)
     return painter
 
 
@@ -348,7 +348,7 @@ def _subsample(results: Results, tables: dict[str, ResultTable]) -> Painter | No
         painter.tag(_full(ax, place, ours[place], colour), tip)
     ax.set_xticks(range(len(names)), [f"m = {name}" for name in names])
     ax.set_ylabel("gain in kappa")
-    _key(figure, True)
+    _key(figure)
     return painter
 
 

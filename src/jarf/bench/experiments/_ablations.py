@@ -70,8 +70,8 @@ def _mechanism(results: Results) -> list[ResultTable]:
     ]
     notes = [
         "Median over inner nodes of s_k = ||U_k' n||², the share of a unit split normal that "
-        "lies in the span of the k leading EJOP eigenvectors, both in standardised columns "
-        "(one-hot ones included). 'random' is the median for a direction drawn at random.",
+        "lies in the span of the k leading EJOP eigenvectors, both in standardised numeric "
+        "columns. 'random' is the median for a direction drawn at random.",
         "The paper shows this as a picture without numbers.",
     ]
     title = "Split normals of oblique forests in the EJOP eigenspace"
