@@ -1,12 +1,12 @@
 """The benchmark: datasets, methods, protocol, experiments, stored rows."""
 
-from ._budgets import BUDGETS, Budget, get_budget
-from ._catalog import CLASSIFICATION, REGRESSION
-from ._datasets import Dataset, Table, dataset_names, get_dataset, register_dataset
-from ._jobs import Job, run_job
-from ._loading import DatasetError, load_table
-from ._mechanism import alignment_curve, eigenvector_alignment, random_alignment
-from ._methods import (
+from jarf.bench._budgets import BUDGETS, Budget, get_budget
+from jarf.bench._catalog import CLASSIFICATION, REGRESSION
+from jarf.bench._datasets import Dataset, Table, dataset_names, get_dataset, register_dataset
+from jarf.bench._jobs import Job, run_job
+from jarf.bench._loading import DatasetError, load_table
+from jarf.bench._mechanism import alignment_curve, eigenvector_alignment, random_alignment
+from jarf.bench._methods import (
     Fit,
     Method,
     Setting,
@@ -15,14 +15,14 @@ from ._methods import (
     method_names,
     register_method,
 )
-from ._metrics import calibration_error, classification_metrics, regression_metrics
-from ._progress import Progress, show_seconds
-from ._protocol import Split, make_split
-from ._runner import run_jobs
-from ._statistics import best_or_close, holm, mean_ranks, wilcoxon_p, worse_by_se
-from ._store import ResultStore, StoreError, read_rows
-from ._study import Study, plan_study, reproduce
-from .experiments import EXPERIMENTS, Experiment, Results, ResultTable
+from jarf.bench._metrics import calibration_error, classification_metrics, regression_metrics
+from jarf.bench._progress import Progress, show_seconds
+from jarf.bench._protocol import Split, make_split
+from jarf.bench._runner import run_jobs
+from jarf.bench._statistics import best_or_close, holm, mean_ranks, wilcoxon_p, worse_by_se
+from jarf.bench._store import ResultStore, StoreError, read_rows
+from jarf.bench._study import Study, plan_study, reproduce
+from jarf.bench.experiments import EXPERIMENTS, Experiment, Results, ResultTable
 
 __all__ = [
     "BUDGETS",

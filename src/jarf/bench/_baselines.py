@@ -12,8 +12,8 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.pipeline import make_pipeline
 
-from ._mechanism import alignment_of_normals
-from ._methods import Method, Setting
+from jarf.bench._mechanism import alignment_of_normals
+from jarf.bench._methods import Method, Setting
 
 __all__ = ["METHODS", "XGB_GRID", "forest", "xgboost"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ._catalog import CLASSIFICATION, EMBEDDED, REGRESSION
+from jarf.bench._catalog import CLASSIFICATION, EMBEDDED, REGRESSION
 
 __all__ = ["BUDGETS", "Budget", "get_budget"]
 

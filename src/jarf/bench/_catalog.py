@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from jarf.bench._datasets import Table, register_dataset
 from jarf.datasets import halfspace_bayes_kappa, make_rotated_halfspace
-
-from ._datasets import Table, register_dataset
 
 CLASSIFICATION = (
     "adult",

@@ -140,4 +140,4 @@ def add_datasets(datasets: Sequence[Dataset]) -> None:
 
 
 def _fill() -> None:
-    from . import _catalog  # noqa: F401  (registers the datasets of the study)
+    from jarf.bench import _catalog  # noqa: F401  (registers the datasets of the study)

@@ -10,10 +10,10 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.pipeline import make_pipeline
 
-from ._baselines import XGB_GRID, forest, xgboost
-from ._mechanism import eigenvector_alignment
-from ._methods import Fit, Method, Setting
-from ._metrics import classification_metrics, regression_metrics
+from jarf.bench._baselines import XGB_GRID, forest, xgboost
+from jarf.bench._mechanism import eigenvector_alignment
+from jarf.bench._methods import Fit, Method, Setting
+from jarf.bench._metrics import classification_metrics, regression_metrics
 
 __all__ = ["METHODS", "RotateNumeric", "preconditioner_of"]
 

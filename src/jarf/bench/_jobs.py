@@ -17,12 +17,12 @@ from sklearn.metrics import cohen_kappa_score, make_scorer
 from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
 from threadpoolctl import threadpool_limits
 
-from ._budgets import Budget
-from ._datasets import get_dataset
-from ._jarf_methods import preconditioner_of
-from ._methods import Fit, Method, Setting, get_method
-from ._metrics import classification_metrics, regression_metrics
-from ._protocol import Split, cap_rows, make_split, split_seed
+from jarf.bench._budgets import Budget
+from jarf.bench._datasets import get_dataset
+from jarf.bench._jarf_methods import preconditioner_of
+from jarf.bench._methods import Fit, Method, Setting, get_method
+from jarf.bench._metrics import classification_metrics, regression_metrics
+from jarf.bench._protocol import Split, cap_rows, make_split, split_seed
 
 __all__ = ["TUNING", "Job", "run_job", "versions"]
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ._datasets import Dataset, Table
+from jarf.bench._datasets import Dataset, Table
 
 __all__ = ["DatasetError", "data_folder", "load_table"]
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse, stats
 
-from ._methods import Fit
+from jarf.bench._methods import Fit
 
 __all__ = ["alignment_curve", "alignment_of_normals", "eigenvector_alignment", "random_alignment"]
 

@@ -196,7 +196,7 @@ def _fill() -> None:
     if _BUILT_IN:
         return
     users = dict(_REGISTRY)
-    from . import _baselines, _jarf_methods
+    from jarf.bench import _baselines, _jarf_methods
 
     for method in (*_baselines.METHODS, *_jarf_methods.METHODS):
         _REGISTRY[method.name] = method

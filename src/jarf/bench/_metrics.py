@@ -15,10 +15,10 @@ def classification_metrics(
 
     Labels are 0..C-1, the columns of ``proba``; a true label of -1 was not in the training half.
     """
-    kappa = cohen_kappa_score(y_true, y_pred)
+    # kappa is 0/0 where one class is left and always met: call that perfect
+    alone = len(np.union1d(y_true, y_pred)) == 1
     scores = {
-        # kappa is 0/0 when one class is left and always met
-        "kappa": float(kappa) if np.isfinite(kappa) else 1.0,
+        "kappa": 1.0 if alone else float(cohen_kappa_score(y_true, y_pred)),
         "accuracy": float(accuracy_score(y_true, y_pred)),
         "macro_f1": float(f1_score(y_true, y_pred, average="macro", zero_division=0)),
     }

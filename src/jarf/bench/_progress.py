@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import IO, Any
 
-from ._jobs import Job
+from jarf.bench._jobs import Job
 
 __all__ = ["Progress", "show_seconds"]
 

@@ -18,9 +18,9 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from ._budgets import Budget
-from ._datasets import Dataset, Table, get_dataset
-from ._loading import load_table
+from jarf.bench._budgets import Budget
+from jarf.bench._datasets import Dataset, Table, get_dataset
+from jarf.bench._loading import load_table
 
 __all__ = ["Split", "cap_rows", "encode", "halves", "make_split", "split_seed"]
 

@@ -12,11 +12,11 @@ from typing import Any
 
 from joblib import wrap_non_picklable_objects
 
-from ._budgets import Budget
-from ._datasets import Dataset, add_datasets, dataset_names, get_dataset
-from ._jobs import Job, run_job, versions
-from ._methods import Method, add_methods, custom_methods
-from ._store import ResultStore
+from jarf.bench._budgets import Budget
+from jarf.bench._datasets import Dataset, add_datasets, dataset_names, get_dataset
+from jarf.bench._jobs import Job, run_job, versions
+from jarf.bench._methods import Method, add_methods, custom_methods
+from jarf.bench._store import ResultStore
 
 __all__ = ["run_jobs"]
 

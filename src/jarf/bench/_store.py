@@ -32,7 +32,7 @@ def read_rows(folder: str | os.PathLike[str]) -> list[dict[str, Any]]:
     if not path.is_file():
         raise StoreError(f"{folder} holds no results (no rows.jsonl)")
     rows: dict[tuple[Any, ...], dict[str, Any]] = {}
-    for line in path.read_bytes().split(b"\n"):
+    for line in path.read_bytes().split(b"\n")[:-1]:
         row = _parse(line)
         if row is not None:
             rows.setdefault(row_key(row), row)
@@ -79,6 +79,7 @@ class ResultStore:
     ):
         self.folder = Path(folder)
         self.path = self.folder / "rows.jsonl"
+        self._lock: Any = None
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             self._lock = _lock(self.folder / ".lock")
@@ -87,7 +88,11 @@ class ResultStore:
             self._repair()
             self._stream = self.path.open("ab")
         except OSError as error:
+            self._unlock()
             raise _cannot_write(self.folder, error) from error
+        except StoreError:
+            self._unlock()
+            raise
         self.rows = {row_key(row): row for row in read_rows(self.folder)}
 
     def _claim(self, settings: dict[str, Any]) -> None:
@@ -158,6 +163,9 @@ class ResultStore:
     def close(self) -> None:
         """Close the file and let another process have the folder."""
         self._stream.close()
+        self._unlock()
+
+    def _unlock(self) -> None:
         if self._lock is not None:
             self._lock.close()
 

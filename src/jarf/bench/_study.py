@@ -9,17 +9,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ._budgets import Budget, get_budget
-from ._catalog import SIMULATED
-from ._datasets import get_dataset
-from ._jobs import Job, versions
-from ._loading import DatasetError
-from ._methods import custom_methods, get_method, method_names
-from ._progress import Progress
-from ._protocol import cached_table
-from ._runner import run_jobs, with_tunings
-from ._store import ResultStore
-from .experiments import EXPERIMENTS, Facts, Plan
+from jarf.bench._budgets import Budget, get_budget
+from jarf.bench._catalog import SIMULATED
+from jarf.bench._datasets import get_dataset
+from jarf.bench._jobs import Job, versions
+from jarf.bench._loading import DatasetError
+from jarf.bench._methods import custom_methods, get_method, method_names
+from jarf.bench._progress import Progress
+from jarf.bench._protocol import cached_table
+from jarf.bench._runner import run_jobs, with_tunings
+from jarf.bench._store import ResultStore
+from jarf.bench.experiments import EXPERIMENTS, Facts, Plan
 
 __all__ = ["Study", "plan_study", "reproduce"]
 

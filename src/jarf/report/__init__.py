@@ -1,19 +1,19 @@
 """Tables, figures and a page out of stored results; nothing is run here."""
 
-from ._build import (
+from jarf.report._build import (
     build_report,
     headline_markdown,
     load_results,
     summarise,
     tables_markdown,
 )
-from ._claims import judge
-from ._figures import draw_figures
-from ._page import claims_html, figure_html, page_html, simple_table, table_html
-from ._paper import beside_paper, paper_cell, paper_reference
-from ._style import Painter
-from ._svg import inline_svg, save_figure
-from ._tables import number, table_csv, table_markdown, write_between_markers
+from jarf.report._claims import judge
+from jarf.report._figures import draw_figures
+from jarf.report._page import claims_html, figure_html, page_html, simple_table, table_html
+from jarf.report._paper import beside_paper, paper_cell, paper_reference
+from jarf.report._style import Painter
+from jarf.report._svg import inline_svg, save_figure
+from jarf.report._tables import number, table_csv, table_markdown, write_between_markers
 
 __all__ = [
     "Painter",

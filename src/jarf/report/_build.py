@@ -18,14 +18,13 @@ from jarf.bench import (
     get_method,
     read_rows,
 )
-
-from ._claims import HOLDS, NOT_HERE, PART, UNTESTED, judge
-from ._figures import FIGURE_OF, draw_figures
-from ._page import claims_html, figure_html, page_html, simple_table, table_html
-from ._paper import beside_paper, paper_reference
-from ._style import Painter
-from ._svg import save_figure
-from ._tables import table_csv, table_markdown
+from jarf.report._claims import HOLDS, NOT_HERE, PART, UNTESTED, judge
+from jarf.report._figures import FIGURE_OF, draw_figures
+from jarf.report._page import claims_html, figure_html, page_html, simple_table, table_html
+from jarf.report._paper import beside_paper, paper_reference
+from jarf.report._style import Painter
+from jarf.report._svg import save_figure
+from jarf.report._tables import table_csv, table_markdown
 
 __all__ = [
     "build_report",

@@ -9,8 +9,7 @@ import numpy as np
 
 from jarf.bench import Results, ResultTable, worse_by_se
 from jarf.bench.experiments import OBLIQUE, alignment_curves, metric_of
-
-from ._tables import number
+from jarf.report._tables import number
 
 __all__ = ["HOLDS", "NOT_HERE", "PART", "UNTESTED", "Claim", "judge"]
 

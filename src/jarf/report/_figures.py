@@ -8,10 +8,9 @@ import numpy as np
 
 from jarf.bench import Results, ResultTable, get_dataset
 from jarf.bench.experiments import ABLATIONS, OBLIQUE, alignment_curves, metric_of
-
-from ._paper import paper_cell
-from ._style import GRID, INK, Painter, drawing, method_colour, method_marker
-from ._tables import number
+from jarf.report._paper import paper_cell
+from jarf.report._style import GRID, INK, Painter, drawing, method_colour, method_marker
+from jarf.report._tables import number
 
 __all__ = ["draw_figures"]
 

@@ -12,9 +12,9 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
-from ._style import Painter
-from ._svg import inline_svg
-from ._tables import NONE, number, row_digits
+from jarf.report._style import Painter
+from jarf.report._svg import inline_svg
+from jarf.report._tables import NONE, number, row_digits
 
 __all__ = ["claims_html", "figure_html", "page_html", "simple_table", "table_html"]
 

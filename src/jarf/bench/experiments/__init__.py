@@ -1,9 +1,18 @@
 """The twelve experiments of the study."""
 
-from . import _ablations, _accuracy, _surrogates
-from ._ablations import ABLATIONS, OBLIQUE, alignment_curves
-from ._accuracy import metric_of
-from ._base import Cell, Column, Experiment, Facts, Plan, Results, ResultTable, Row
+from jarf.bench.experiments import _ablations, _accuracy, _surrogates
+from jarf.bench.experiments._ablations import ABLATIONS, OBLIQUE, alignment_curves
+from jarf.bench.experiments._accuracy import metric_of
+from jarf.bench.experiments._base import (
+    Cell,
+    Column,
+    Experiment,
+    Facts,
+    Plan,
+    Results,
+    ResultTable,
+    Row,
+)
 
 EXPERIMENTS = {
     e.name: e for e in (*_accuracy.EXPERIMENTS, *_ablations.EXPERIMENTS, *_surrogates.EXPERIMENTS)

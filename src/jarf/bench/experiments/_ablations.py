@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from .._jobs import Job
-from .._statistics import holm, wilcoxon_p
-from ._base import Cell, Column, Experiment, Plan, Results, ResultTable, Row
-from ._variants import plan_variants, variant_differences
+from jarf.bench._jobs import Job
+from jarf.bench._statistics import holm, wilcoxon_p
+from jarf.bench.experiments._base import Cell, Column, Experiment, Plan, Results, ResultTable, Row
+from jarf.bench.experiments._variants import plan_variants, variant_differences
 
 __all__ = ["ABLATIONS", "EXPERIMENTS", "OBLIQUE", "alignment_curves"]
 

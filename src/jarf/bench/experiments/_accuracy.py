@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from .._datasets import get_dataset
-from .._jobs import Job
-from .._statistics import best_or_close, mean_ranks, worse_by_se
-from ._base import Cell, Column, Experiment, Plan, Results, ResultTable, Row
+from jarf.bench._datasets import get_dataset
+from jarf.bench._jobs import Job
+from jarf.bench._statistics import best_or_close, mean_ranks, worse_by_se
+from jarf.bench.experiments._base import Cell, Column, Experiment, Plan, Results, ResultTable, Row
 
 __all__ = ["EXPERIMENTS", "metric_of", "split_note"]
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from .._budgets import Budget
-from .._datasets import get_dataset
-from .._jobs import Job
-from .._statistics import standard_error
+from jarf.bench._budgets import Budget
+from jarf.bench._datasets import get_dataset
+from jarf.bench._jobs import Job
+from jarf.bench._statistics import standard_error
 
 __all__ = ["Cell", "Column", "Experiment", "Facts", "Plan", "ResultTable", "Results", "Row"]
 
@@ -163,7 +163,7 @@ class Results:
 
     def datasets(self, task: str | None = None, simulated: bool = False) -> list[str]:
         """Datasets with rows, in the order of the registry where it knows them."""
-        from .._datasets import dataset_names
+        from jarf.bench._datasets import dataset_names
 
         frame = self.frame if task is None else self.frame[self.frame["task"] == task]
         found = set(frame["dataset"])
@@ -173,7 +173,7 @@ class Results:
 
     def methods(self, datasets: Sequence[str]) -> list[str]:
         """Methods with plain rows on these datasets, in the order of the registry."""
-        from .._methods import method_names
+        from jarf.bench._methods import method_names
 
         here = self.frame[self.frame["dataset"].isin(datasets) & (self.frame["variant"] == "")]
         found = set(here["method"])

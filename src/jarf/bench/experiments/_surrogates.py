@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from .._jobs import Job
-from .._statistics import best_or_close
-from ._accuracy import metric_of
-from ._base import Cell, Column, Experiment, Plan, Results, ResultTable, Row
-from ._variants import PER_TREE, plan_variants, rows_of
+from jarf.bench._jobs import Job
+from jarf.bench._statistics import best_or_close
+from jarf.bench.experiments._accuracy import metric_of
+from jarf.bench.experiments._base import Cell, Column, Experiment, Plan, Results, ResultTable, Row
+from jarf.bench.experiments._variants import PER_TREE, plan_variants, rows_of
 
 __all__ = ["EXPERIMENTS"]
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from .._jobs import Job
-from ._base import Plan, Results
+from jarf.bench._jobs import Job
+from jarf.bench.experiments._base import Plan, Results
 
 __all__ = ["PER_TREE", "plan_variants", "rows_of", "variant_differences"]
 
