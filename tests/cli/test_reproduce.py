@@ -1,0 +1,99 @@
+import dataclasses
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from jarf.bench import BUDGETS, read_rows
+from jarf.cli import main
+
+
+@pytest.fixture(autouse=True)
+def tiny_budget(monkeypatch):
+    tiny = dataclasses.replace(
+        BUDGETS["quick"], n_trees=3, train_cap=60, test_cap=60, simulated_rows=60
+    )
+    monkeypatch.setitem(BUDGETS, "quick", tiny)
+
+
+def test_list_names_everything(capsys):
+    assert main(["reproduce", "--list"]) == 0
+    out = capsys.readouterr().out
+    for name in ("simulation", "per-tree", "JARF-XGB", "mnist-784", "halfspace-d100-a60"):
+        assert f"  {name} " in out
+    assert "OpenML 1590" in out
+
+
+def test_a_selection_runs_and_builds_its_page(tmp_path, capsys):
+    out = str(tmp_path / "results")
+    command = ["reproduce", "--only", "classification", "--datasets", "iris", "--jobs", "1"]
+    assert main([*command, "--methods", "RF", "JARF", "--out", out]) == 0
+    captured = capsys.readouterr()
+    assert "4 fits, 0 stored, 4 to do" in captured.err
+    assert "4/4 fits" in captured.err
+    assert os.path.isfile(captured.out.split("page: ")[1].strip())
+    assert main([*command, "--methods", "RF", "JARF", "--out", out, "--no-report"]) == 0
+    assert "4 fits, 4 stored, 0 to do" in capsys.readouterr().err
+
+
+def test_a_users_method_joins(tmp_path):
+    plugin = tmp_path / "mine.py"
+    plugin.write_text(
+        "from sklearn.tree import DecisionTreeClassifier\n"
+        "from jarf.bench import register_method\n"
+        "register_method('one tree', DecisionTreeClassifier())\n"
+    )
+    out = str(tmp_path / "results")
+    command = ["reproduce", "--only", "classification", "--datasets", "iris", "--jobs", "1"]
+    command += ["--out", out, "--methods", "RF", "--no-report"]
+    command += ["--method-file", str(plugin), "--method", "sklearn.dummy:DummyClassifier"]
+    assert main(command) == 0
+    assert {r["method"] for r in read_rows(out)} == {"RF", "one tree", "DummyClassifier"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--only", "nope"], "unknown experiment 'nope'"),
+        (["--methods", "nope"], "unknown method 'nope'"),
+        (["--datasets", "../x"], "unknown dataset '../x'"),
+        (["--jobs", "0"], "--jobs must be at least 1"),
+        (["--data", "/does/not/exist", "--datasets", "adult"], "does not exist"),
+        (["--method-file", "missing.py"], "no method file"),
+    ],
+)
+def test_errors_are_one_line(tmp_path, capsys, arguments, message):
+    assert main(["reproduce", "--out", str(tmp_path / "r"), *arguments]) == 1
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[-1].startswith("jarf: ")
+    assert message in lines[-1]
+
+
+def test_read_only_folder(tmp_path, capsys):
+    (tmp_path / "file").write_text("")
+    out = str(tmp_path / "file" / "results")
+    assert main(["reproduce", "--datasets", "iris", "--out", out]) == 1
+    assert "cannot write results" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_interrupt_stops_cleanly(tmp_path, jobs):
+    out = tmp_path / "results"
+    command = [sys.executable, "-m", "jarf.cli", "reproduce", "--quick", "--only", "simulation"]
+    command += ["--jobs", jobs, "--methods", "RF", "--out", str(out)]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 120
+    path = out / "rows.jsonl"
+    while not (path.is_file() and path.read_bytes().count(b"\n") >= 2):
+        assert time.monotonic() < deadline
+        assert process.poll() is None
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    error = process.communicate(timeout=60)[1]
+    assert process.returncode == 130
+    assert "the same command continues" in error
+    assert "Traceback" not in error
+    assert len(read_rows(out)) >= 2
