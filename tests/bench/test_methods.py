@@ -93,6 +93,12 @@ class TestPlugins:
         assert model is not forest
         assert register_method("Dummy", DummyClassifier).build(setting()).random_state == 3
 
+    def test_estimators_say_what_they_predict(self):
+        assert register_method("ET", ExtraTreesClassifier()).tasks == ("classification",)
+        assert register_method("any", lambda setting: None).tasks == (
+            *("classification", "regression"),
+        )
+
     def test_factories_get_the_setting(self):
         method = register_method("mine", lambda s, depth=1: (s.n_trees, depth), grid={"depth": [1]})
         assert method.build(setting(), depth=4) == (5, 4)

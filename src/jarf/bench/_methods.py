@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier, is_regressor
 
 __all__ = [
     "Fit",
@@ -22,6 +22,9 @@ __all__ = [
     "method_names",
     "register_method",
 ]
+
+
+TASKS = ("classification", "regression")
 
 
 @dataclass(frozen=True)
@@ -82,6 +85,8 @@ class Method:
         Take the tuned parameters of that method instead of tuning again.
     variants : mapping
         Name of a variant to parameters of the factory.
+    tasks : tuple of str
+        What it can predict; it takes no part in experiments on other tasks.
     inspect : callable or None
         ``inspect(fit) -> dict`` of further numbers for the row, outside the timing.
     note : str
@@ -93,6 +98,7 @@ class Method:
     grid: Mapping[str, Sequence[Any]] | None = None
     tuned_as: str | None = None
     variants: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    tasks: tuple[str, ...] = TASKS
     inspect: Callable[[Fit], dict[str, Any]] | None = None
     note: str = ""
 
@@ -137,7 +143,10 @@ def register_method(
     >>> method.build(Setting("classification", random_state=7))
     ExtraTreesClassifier(n_estimators=20, n_jobs=1, random_state=7)
     """
-    method = Method(name, _as_factory(factory), grid=grid, **fields)
+    made = _as_factory(factory)
+    if isinstance(made, _Prototype):
+        fields.setdefault("tasks", made.tasks)
+    method = Method(name, made, grid=grid, **fields)
     _REGISTRY[name] = method
     _BUILT_IN.discard(name)
     return method
@@ -158,6 +167,12 @@ class _Prototype:
     """A factory that copies an estimator and fills in seed and threads."""
 
     estimator: Any
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """What the estimator says it predicts; both, if it says nothing."""
+        told = (is_classifier(self.estimator), is_regressor(self.estimator))
+        return tuple(t for t, yes in zip(TASKS, told, strict=True) if yes) or TASKS
 
     def __call__(self, setting: Setting, **params: Any) -> Any:
         copy = clone(self.estimator)

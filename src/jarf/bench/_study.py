@@ -68,8 +68,10 @@ def plan_study(
     size = get_budget(budget) if isinstance(budget, str) else budget
     chosen = _checked("experiment", only, list(EXPERIMENTS))
     names = list(datasets) if datasets is not None else [*size.datasets, *SIMULATED]
-    for name in (*names, *(methods or ())):
-        (get_dataset if name in names else get_method)(name)
+    for name in names:
+        get_dataset(name)
+    for name in methods or ():
+        get_method(name)
     facts, missing = _look(names, data, warn)
     if not facts:
         raise DatasetError("no dataset could be loaded: " + "; ".join(missing.values()))

@@ -232,7 +232,12 @@ def _claims(summary: dict[str, Any]) -> str:
             '<p class="note">A quick run uses small data that ship with scikit-learn, not the '
             "paper's: its verdicts show how the page works and little more.</p>"
         )
-    return f'<div class="counts">{words}</div>{small}{claims_html(summary["claims"])}'
+    rule = (
+        '<p class="note">Each verdict follows a fixed rule in the '
+        "run: a claim holds if our number reaches about what the paper prints, in part if it "
+        "has the right sign and a fair share of the size.</p>"
+    )
+    return f'<div class="counts">{words}</div>{small}{rule}{claims_html(summary["claims"])}'
 
 
 def _data(summary: dict[str, Any]) -> str:

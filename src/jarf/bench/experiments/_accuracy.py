@@ -8,7 +8,7 @@ import numpy as np
 
 from jarf.bench._datasets import get_dataset
 from jarf.bench._jobs import Job
-from jarf.bench._statistics import best_or_close, mean_ranks, worse_by_se
+from jarf.bench._statistics import best_or_close, holm, mean_ranks, wilcoxon_p, worse_by_se
 from jarf.bench.experiments._base import Cell, Column, Experiment, Plan, Results, ResultTable, Row
 
 __all__ = ["EXPERIMENTS", "metric_of", "split_note"]
@@ -104,6 +104,7 @@ def _accuracy_table(results: Results, task: str, name: str, title: str) -> Resul
         Row("Mean rank", "summary"),
         Row("Best or within 0.01", "summary"),
         Row("Worse than RF", "summary", "Worse than RF by > 1 s.e."),
+        Row("p against RF", "summary", "Holm p against RF"),
     ]
     if whole:
         cells.update(_summary_cells(results, whole, methods, metric))
@@ -111,7 +112,8 @@ def _accuracy_table(results: Results, task: str, name: str, title: str) -> Resul
     notes = [split_note(results), *_partial_note(results, datasets)]
     notes.append(
         "Worse than RF: datasets where the mean paired difference to RF lies below zero by more "
-        "than its standard error."
+        "than its standard error. Holm p: Wilcoxon's signed-rank test over the datasets, "
+        "corrected over the methods."
     )
     if len(whole) < len(datasets):
         missing = sorted(set(datasets) - set(whole))
@@ -138,6 +140,12 @@ def _summary_cells(
                 worse_by_se(results.paired(d, (method, ""), ("RF", ""), metric)) for d in datasets
             ]
             cells["Worse than RF", method] = Cell(float(sum(worse)))
+    if "RF" in methods:
+        rivals = [method for method in methods if method != "RF"]
+        gaps = scores - scores[:, [methods.index("RF")]]
+        p_values = holm([wilcoxon_p(gaps[:, methods.index(rival)]) for rival in rivals])
+        for rival, p in zip(rivals, p_values, strict=True):
+            cells["p against RF", rival] = Cell(float(p))
     return cells
 
 

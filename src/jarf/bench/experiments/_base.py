@@ -11,6 +11,7 @@ import numpy as np
 from jarf.bench._budgets import Budget
 from jarf.bench._datasets import get_dataset
 from jarf.bench._jobs import Job
+from jarf.bench._methods import get_method
 from jarf.bench._statistics import standard_error
 
 __all__ = ["Cell", "Column", "Experiment", "Facts", "Plan", "ResultTable", "Results", "Row"]
@@ -51,8 +52,10 @@ class Plan:
     def jobs(
         self, dataset: str, method: str, variant: str = "", repeats: int | None = None
     ) -> Iterator[Job]:
-        """One job per split; none if the method was not asked for."""
+        """One job per split; none if the method was not asked for or has another task."""
         if method not in self.methods:
+            return
+        if get_dataset(dataset).task not in get_method(method).tasks:
             return
         if repeats is None:
             repeats = self.budget.repeats
