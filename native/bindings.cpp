@@ -4,6 +4,7 @@
 
 #include <stdexcept>
 
+#include "outer_products.hpp"
 #include "packed_forest.hpp"
 #include "tree_differences.hpp"
 
@@ -57,10 +58,20 @@ static void tree_differences(const CheckedForest& forest, In<float, 2> centre, I
   jarf::TreeDifferences(forest.view, probes, sums.data()).accumulate();
 }
 
+static void add_outer_products(In<double, 2> rows, In<double, 1> weights, Out<double, 2> total) {
+  const std::size_t m = rows.shape(0), d = rows.shape(1);
+  const bool weighted = weights.shape(0) != 0;
+  require(!weighted || weights.shape(0) == m, "weights must be empty or one a row");
+  require(total.shape(0) == d && total.shape(1) == d, "total must be (features, features)");
+  nb::gil_scoped_release release;
+  jarf::add_outer_products(rows.data(), weighted ? weights.data() : nullptr, m, d, total.data());
+}
+
 NB_MODULE(_kernels, m) {
   nb::class_<CheckedForest>(m, "CheckedForest")
       .def(nb::init<In<std::int32_t, 2>, In<std::int32_t, 1>, In<double, 2>, std::size_t>(),
            "nodes"_a, "roots"_a, "values"_a, "n_features"_a);
   m.def("tree_differences", &tree_differences, "forest"_a, "centre"_a, "upper"_a, "lower"_a,
         "output"_a, "sums"_a.noconvert());
+  m.def("add_outer_products", &add_outer_products, "rows"_a, "weights"_a, "total"_a.noconvert());
 }

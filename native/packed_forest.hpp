@@ -8,12 +8,11 @@
 
 namespace jarf {
 
-// One node. A leaf has feature -1 and its row of `values` in `left`.
+// One node. A leaf has feature -1 and its row of `values` in `child[0]`.
 struct Node {
   std::int32_t feature;
   float threshold;
-  std::int32_t left;
-  std::int32_t right;
+  std::int32_t child[2];
 };
 static_assert(sizeof(Node) == 16, "Node crosses the border as four 32-bit words");
 
@@ -29,20 +28,9 @@ struct PackedForest {
 
   static bool is_leaf(const Node& node) { return node.feature < 0; }
 
-  // Where `x` goes at an inner node: the comparison every tree of scikit-learn makes.
-  static std::int32_t step(const Node& node, float x) {
-    return x <= node.threshold ? node.left : node.right;
-  }
-
-  // The value row that `row` reaches from `start` when `feature` is moved to `moved`.
-  std::int32_t leaf_of_moved(std::int32_t start, const float* row, std::int32_t feature,
-                             float moved) const {
-    const Node* node = nodes + start;
-    while (!is_leaf(*node)) {
-      node = nodes + step(*node, node->feature == feature ? moved : row[node->feature]);
-    }
-    return node->left;
-  }
+  // Which child `x` goes to at an inner node: the comparison every tree of scikit-learn makes.
+  // As a number, not a jump: the way down a tree cannot be predicted.
+  static int side(const Node& node, float x) { return !(x <= node.threshold); }
 
   // Refuse arrays that a walk could leave or never end in: children lie behind their parent.
   void check(std::size_t n_features) const {
@@ -59,9 +47,9 @@ struct PackedForest {
       };
       const bool fine =
           is_leaf(node)
-              ? node.left >= 0 && static_cast<std::size_t>(node.left) < n_leaves
-              : static_cast<std::size_t>(node.feature) < n_features && inside(node.left) &&
-                    inside(node.right);
+              ? node.child[0] >= 0 && static_cast<std::size_t>(node.child[0]) < n_leaves
+              : static_cast<std::size_t>(node.feature) < n_features && inside(node.child[0]) &&
+                    inside(node.child[1]);
       if (!fine) {
         throw std::invalid_argument("node " + std::to_string(index) +
                                     " points outside the forest or back to an earlier node");

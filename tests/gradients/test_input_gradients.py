@@ -69,7 +69,6 @@ def test_default_batch_of_mnist_size_stays_below_64_megabytes():
 def test_threads_do_not_change_a_bit(monkeypatch, outputs):
     forest = RandomForestClassifier(n_estimators=11, random_state=0).fit(X, y)
     monkeypatch.setattr(module, "BLOCK_ROWS", 16)
-    monkeypatch.setattr(module, "WALKS_WORTH_THREADS", 0)
     one = gradients(forest, outputs=outputs, n_jobs=1)
     for n_jobs in (2, 4):
         np.testing.assert_array_equal(gradients(forest, outputs=outputs, n_jobs=n_jobs), one)

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_array, check_consistent_length, check
 
 from jarf._sklearn import check_sample_weight
 from jarf.gradients._input_gradients import Differences, gradient_blocks
+from jarf.gradients._outer_products import add_outer_products
 from jarf.gradients._probes import difference_steps
 from jarf.surrogate import check_surrogate, thaw
 
@@ -190,16 +191,20 @@ def sum_blocks(blocks, n_features, weights=None, keep=False) -> EJOP:
     -------
     EJOP
     """
-    total = np.zeros((n_features, n_features))
+    lower = np.zeros((n_features, n_features))
     kept = []
     done = 0
     for block in blocks:
         rows = slice(done, done + len(block))
         done += len(block)
-        weighted = block if weights is None else block * weights[rows, None, None]
-        total += weighted.reshape(-1, n_features).T @ block.reshape(-1, n_features)
+        add_outer_products(
+            lower,
+            block.reshape(-1, n_features),
+            None if weights is None else np.repeat(weights[rows], block.shape[1]),
+        )
         if keep:
             kept.append(block)
+    total = np.tril(lower) + np.tril(lower, -1).T
     if not np.isfinite(total).all():
         raise ValueError(
             "The surrogate's gradients are not finite. Look for overflow in its outputs, or for "
@@ -208,7 +213,7 @@ def sum_blocks(blocks, n_features, weights=None, keep=False) -> EJOP:
     weight = float(done if weights is None else weights.sum())
     if not weight > 0:
         raise ValueError("The weights of all probes are zero: there is nothing to average.")
-    return EJOP((total + total.T) / 2, weight, done, np.concatenate(kept) if keep else None)
+    return EJOP(total, weight, done, np.concatenate(kept) if keep else None)
 
 
 def _check_choices(scheme, boundary, outputs):

@@ -6,11 +6,13 @@ go through the exact kernel, and everything else is probed in bounded batches.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import effective_n_jobs
 from sklearn.base import is_classifier
 
 from jarf.gradients._probes import probe_positions
@@ -22,8 +24,6 @@ BATCH_VALUES = 8_000_000
 # A block of gradients holds at most this many values (16 MB), and at most this many rows.
 BLOCK_VALUES = 2_000_000
 BLOCK_ROWS = 512
-# Below this many walks of a row down a tree (some 50 ms), threads cost more than they save.
-WALKS_WORTH_THREADS = 200_000
 
 
 @dataclass(frozen=True)
@@ -106,14 +106,25 @@ def _exact(forest: PackedForest, X, output, differences, n_jobs):
         return _quotient(change, upper, lower)
 
     n_kept = forest.n_outputs if output is None else 1
-    blocks = _row_blocks(len(X), n_kept * X.shape[1])
-    if effective_n_jobs(n_jobs) == 1 or len(X) * forest.n_trees < WALKS_WORTH_THREADS:
-        yield from map(block, blocks)
+    yield from _in_threads(block, _row_blocks(len(X), n_kept * X.shape[1]), n_jobs)
+
+
+def _in_threads(call, items, n_jobs):
+    """``map`` in order by threads, with at most two results a thread waiting.
+
+    A bare pool: joblib looks for results every 10 ms, longer than a small forest takes.
+    """
+    n_threads = min(effective_n_jobs(n_jobs), len(items))
+    if n_threads <= 1:
+        yield from map(call, items)
         return
-    parallel = Parallel(
-        n_jobs=n_jobs, prefer="threads", return_as="generator", pre_dispatch="2*n_jobs"
-    )
-    yield from parallel(delayed(block)(rows) for rows in blocks)
+    with ThreadPoolExecutor(n_threads) as pool:
+        waiting = deque(pool.submit(call, item) for item in items[: 2 * n_threads])
+        for item in items[2 * n_threads :]:
+            yield waiting.popleft().result()
+            waiting.append(pool.submit(call, item))
+        while waiting:
+            yield waiting.popleft().result()
 
 
 def _probed(model, X, output, differences):

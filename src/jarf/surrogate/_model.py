@@ -44,7 +44,7 @@ def check_surrogate(model, classification: bool) -> None:
             f"The surrogate {type(inner).__name__} has no predict_proba, which the Jacobian of "
             f"the class probabilities needs.{hint}"
         )
-    if not hasattr(inner, "predict"):
+    if not classification and not hasattr(inner, "predict"):
         raise ValueError(f"The surrogate {type(inner).__name__} has no predict.")
 
 

@@ -98,33 +98,30 @@ def pack(model) -> PackedForest:
     -------
     PackedForest
     """
-    trees = model.estimators_ if isinstance(model, _FORESTS) else [model]
-    sizes = np.array([tree.tree_.node_count for tree in trees])
-    leaves = np.array([tree.tree_.n_leaves for tree in trees])
-    node_starts = np.concatenate([[0], np.cumsum(sizes)])
-    leaf_starts = np.concatenate([[0], np.cumsum(leaves)])
-    if node_starts[-1] > np.iinfo(np.int32).max:
+    estimators = model.estimators_ if isinstance(model, _FORESTS) else [model]
+    trees = [estimator.tree_ for estimator in estimators]
+    sizes = np.array([tree.node_count for tree in trees])
+    roots = np.cumsum(sizes) - sizes
+    if sizes.sum() > np.iinfo(np.int32).max:
         raise ValueError(
-            f"The surrogate has {node_starts[-1]} nodes, more than 2**31 - 1. "
+            f"The surrogate has {sizes.sum()} nodes, more than 2**31 - 1. "
             "Use fewer or shallower trees."
         )
-    nodes = np.empty(node_starts[-1], dtype=NODE)
-    values = np.empty((leaf_starts[-1], trees[0].tree_.value.shape[2]))
-    for tree, node_start, leaf_start in zip(trees, node_starts, leaf_starts, strict=False):
-        _pack_tree(tree.tree_, nodes, values, node_start, leaf_start)
-    return PackedForest(nodes, node_starts[:-1].astype(np.int32), values, model.n_features_in_)
-
-
-def _pack_tree(tree, nodes, values, node_start, leaf_start):
-    feature = tree.feature
-    is_leaf = tree.children_left < 0
-    rows = np.cumsum(is_leaf) - 1 + leaf_start
-    block = nodes[node_start : node_start + tree.node_count]
-    block["feature"] = np.where(is_leaf, -1, feature)
-    block["threshold"] = round_down(tree.threshold)
-    block["left"] = np.where(is_leaf, rows, tree.children_left + node_start)
-    block["right"] = np.where(is_leaf, -1, tree.children_right + node_start)
-    values[leaf_start : leaf_start + tree.n_leaves] = tree.value[is_leaf, 0, :]
+    left = np.concatenate([tree.children_left for tree in trees])
+    is_leaf = left < 0
+    start = np.repeat(roots, sizes)
+    nodes = np.empty(len(left), dtype=NODE)
+    nodes["feature"] = np.concatenate([tree.feature for tree in trees])
+    nodes["threshold"] = round_down(np.concatenate([tree.threshold for tree in trees]))
+    nodes["left"] = left + start
+    nodes["right"] = np.concatenate([tree.children_right for tree in trees]) + start
+    nodes["feature"][is_leaf] = -1
+    nodes["left"][is_leaf] = np.arange(is_leaf.sum())
+    values = [
+        tree.value[leaves, 0, :]
+        for tree, leaves in zip(trees, np.split(is_leaf, roots[1:]), strict=True)
+    ]
+    return PackedForest(nodes, roots.astype(np.int32), np.concatenate(values), model.n_features_in_)
 
 
 def round_down(threshold: np.ndarray) -> np.ndarray:

@@ -1,0 +1,97 @@
+"""Speed of the exact gradients and of JARF, as ratios measured in one run.
+
+    JARF_DATA=folder python benchmarks/ejop.py
+
+Three questions: how much faster is the exact kernel than two predictions per row and feature,
+what share of the final forest's fit does the EJOP stage take, and how long does JARF's whole
+fit take against a random forest's on the same rows.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+
+import numpy as np
+from _data import load
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.ensemble import RandomForestClassifier
+
+from jarf import JARFClassifier, expected_jacobian_outer_product
+
+N_JOBS = 2
+KERNEL_CASES = (("spambase", 2300), ("mnist-784", 1000))
+FIT_CASES = ("spambase", "magic", "satimage", "letter")
+
+
+class Hidden(ClassifierMixin, BaseEstimator):
+    """The same forest behind ``predict_proba`` alone: it is probed, 2 d predictions a row."""
+
+    def __init__(self, model):
+        self.model = model
+
+    def fit(self, X, y):
+        return self
+
+    def __sklearn_is_fitted__(self):
+        return True
+
+    @property
+    def classes_(self):
+        return self.model.classes_
+
+    def predict_proba(self, X):
+        return self.model.predict_proba(X)
+
+
+def seconds(call, repeats):
+    """Median time of ``repeats`` calls, and the last answer."""
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        answer = call()
+        times.append(time.perf_counter() - start)
+    return statistics.median(times), answer
+
+
+def kernel_case(name, m):
+    X, y = load(name, m)
+    surrogate = RandomForestClassifier(50, n_jobs=N_JOBS, random_state=0).fit(X, y)
+    final = RandomForestClassifier(200, n_jobs=N_JOBS, random_state=0)
+    forest_time, _ = seconds(lambda: final.fit(X, y), 3)
+    exact_time, exact = seconds(
+        lambda: expected_jacobian_outer_product(surrogate, X, y, n_jobs=N_JOBS), 7
+    )
+    probed_time, probed = seconds(
+        lambda: expected_jacobian_outer_product(Hidden(surrogate), X, y), 1
+    )
+    error = np.abs(exact.matrix - probed.matrix).max() / np.abs(probed.matrix).max()
+    print(
+        f"{name:>10} m={len(X)} d={X.shape[1]}: 2dm predictions / exact = "
+        f"{probed_time / exact_time:6.1f}, EJOP stage / final forest = "
+        f"{exact_time / forest_time:.3f}, largest relative difference {error:.1e}"
+    )
+
+
+def fit_case(name):
+    X, y = load(name)
+    half = np.random.default_rng(0).permutation(len(X))[: len(X) // 2]
+    X, y = X[half], y[half]
+    ratios = []
+    for seed in range(3):
+        settings = {"n_jobs": N_JOBS, "random_state": seed, "n_estimators": 200}
+        plain, _ = seconds(lambda s=settings: RandomForestClassifier(**s).fit(X, y), 1)
+        whole, model = seconds(lambda s=settings: JARFClassifier(**s).fit(X, y), 1)
+        ratios.append(whole / plain)
+    ratio = statistics.median(ratios)
+    stages = {stage: t / whole for stage, t in model.stage_times_.items()}
+    shares = ", ".join(f"{stage} {share:.0%}" for stage, share in stages.items())
+    print(f"{name:>10} n={len(X)} d={X.shape[1]}: JARF / RF fit = {ratio:.2f} ({shares})")
+    return ratio
+
+
+if __name__ == "__main__":
+    for case in KERNEL_CASES:
+        kernel_case(*case)
+    ratios = [fit_case(name) for name in FIT_CASES]
+    print(f"    median JARF / RF fit = {statistics.median(ratios):.2f}")
