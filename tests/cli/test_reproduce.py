@@ -72,6 +72,13 @@ def test_errors_are_one_line(tmp_path, capsys, arguments, message):
     assert message in lines[-1]
 
 
+@pytest.mark.parametrize("command", [["reproduce", "--list"], ["report", "somewhere"]])
+def test_missing_packages_are_named(monkeypatch, capsys, command):
+    monkeypatch.setattr("jarf.cli._extras.find_spec", lambda name: None)
+    assert main(command) == 1
+    assert "pip install 'jarf[bench]'" in capsys.readouterr().err
+
+
 def test_read_only_folder(tmp_path, capsys):
     (tmp_path / "file").write_text("")
     out = str(tmp_path / "file" / "results")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from jarf.cli._extras import require
+
 
 def add_parser(subparsers: Any) -> None:
     """Add the sub-command."""
@@ -31,13 +33,10 @@ def add_parser(subparsers: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the sub-command and return its exit code."""
-    try:
-        from jarf import report
-        from jarf.bench import StoreError
-    except ImportError as error:
-        raise ValueError(
-            f"{error}; the report needs more packages: pip install 'jarf[bench]'"
-        ) from error
+    require("jarf report", "pandas", "matplotlib")
+    from jarf import report
+    from jarf.bench import StoreError
+
     try:
         print(report.build_report(arguments.results, arguments.out))
         if arguments.headline:

@@ -8,6 +8,8 @@ import signal
 import sys
 from typing import Any
 
+from jarf.cli._extras import require
+
 _EPILOG = """\
 examples:
   jarf reproduce --quick                     everything on small embedded data, minutes
@@ -59,12 +61,9 @@ def add_parser(subparsers: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the sub-command and return its exit code."""
-    try:
-        from jarf import bench
-    except ImportError as error:
-        raise ValueError(
-            f"{error}; the benchmark needs more packages: pip install 'jarf[bench]'"
-        ) from error
+    require("jarf reproduce", "pandas", "matplotlib", "xgboost")
+    from jarf import bench
+
     added = [name for spec in arguments.plugins for name in bench.load_plugin(spec)]
     if arguments.list:
         print(_listing(), end="")

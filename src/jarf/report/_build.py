@@ -233,9 +233,9 @@ def _claims(summary: dict[str, Any]) -> str:
             "paper's: its verdicts show how the page works and little more.</p>"
         )
     rule = (
-        '<p class="note">Each verdict follows a fixed rule in the '
-        "run: a claim holds if our number reaches about what the paper prints, in part if it "
-        "has the right sign and a fair share of the size.</p>"
+        '<p class="note">Each verdict follows a fixed rule in the code: a claim holds if our '
+        "number reaches about what the paper prints, in part if it has the right sign and a fair "
+        "share of the size.</p>"
     )
     return f'<div class="counts">{words}</div>{small}{rule}{claims_html(summary["claims"])}'
 
