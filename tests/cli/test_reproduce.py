@@ -6,9 +6,18 @@ import sys
 import time
 
 import pytest
+from sklearn.datasets import load_iris
 
-from jarf.bench import BUDGETS, read_rows
+from jarf.bench import BUDGETS, _datasets, _methods, dataset_names, method_names, read_rows
 from jarf.cli import main
+
+
+@pytest.fixture(autouse=True)
+def clean_registries(monkeypatch):
+    method_names()
+    dataset_names()
+    for module in (_methods, _datasets):
+        monkeypatch.setattr(module, "_REGISTRY", dict(module._REGISTRY))
 
 
 @pytest.fixture(autouse=True)
@@ -43,15 +52,20 @@ def test_a_users_method_joins(tmp_path):
     plugin = tmp_path / "mine.py"
     plugin.write_text(
         "from sklearn.tree import DecisionTreeClassifier\n"
-        "from jarf.bench import register_method\n"
+        "from jarf.bench import register_dataset, register_method\n"
         "register_method('one tree', DecisionTreeClassifier())\n"
+        "register_dataset('my-table', 'classification')\n"
     )
+    table = load_iris(as_frame=True).frame
+    table.to_csv(tmp_path / "my-table.csv", index=False)
     out = str(tmp_path / "results")
-    command = ["reproduce", "--only", "classification", "--datasets", "iris", "--jobs", "1"]
+    command = ["reproduce", "--only", "classification", "--data", str(tmp_path), "--jobs", "1"]
     command += ["--out", out, "--methods", "RF", "--no-report"]
     command += ["--method-file", str(plugin), "--method", "sklearn.dummy:DummyClassifier"]
     assert main(command) == 0
-    assert {r["method"] for r in read_rows(out)} == {"RF", "one tree", "DummyClassifier"}
+    rows = read_rows(out)
+    assert {r["method"] for r in rows} == {"RF", "one tree", "DummyClassifier"}
+    assert {r["dataset"] for r in rows} == {"iris", "wine", "breast-cancer", "digits", "my-table"}
 
 
 @pytest.mark.parametrize(

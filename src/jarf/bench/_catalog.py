@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
-from jarf.bench._datasets import Table, register_dataset
+from jarf.bench._datasets import Dataset, Table
 from jarf.datasets import halfspace_bayes_kappa, make_rotated_halfspace
 
 CLASSIFICATION = (
@@ -102,10 +102,11 @@ def _halfspace(d: int, angle: float) -> Callable[[int, int, int], tuple[Table, T
     return draw
 
 
-def _register() -> None:
+def study_datasets() -> Iterator[Dataset]:
+    """The entries of the registry."""
     for name, rows, columns, counts, openml_id, licence, note in _PAPER:
         sizes = {str(i): int(count) for i, count in enumerate(counts.split())}
-        register_dataset(
+        yield Dataset(
             name,
             "classification" if counts else "regression",
             n_rows=rows,
@@ -123,7 +124,7 @@ def _register() -> None:
         "diabetes": (442, 10),
     }
     for name, (rows, columns) in shapes.items():
-        register_dataset(
+        yield Dataset(
             name,
             "regression" if name == "diabetes" else "classification",
             n_rows=rows,
@@ -133,7 +134,7 @@ def _register() -> None:
         )
     for d in DIMENSIONS:
         for angle in ANGLES:
-            register_dataset(
+            yield Dataset(
                 f"halfspace-d{d}-a{angle}",
                 "classification",
                 n_features=d,
@@ -142,6 +143,3 @@ def _register() -> None:
                 draw=_halfspace(d, angle),
                 facts={"d": d, "angle": angle, "bayes": halfspace_bayes_kappa(0.2)},
             )
-
-
-_register()

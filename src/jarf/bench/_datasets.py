@@ -91,6 +91,7 @@ class Dataset:
 
 
 _REGISTRY: dict[str, Dataset] = {}
+_BUILT_IN: dict[str, Dataset] = {}
 
 
 def register_dataset(name: str, task: str, **facts: Any) -> Dataset:
@@ -133,6 +134,12 @@ def dataset_names() -> list[str]:
     return list(_REGISTRY)
 
 
+def custom_datasets() -> list[str]:
+    """Names registered by the user, or registered anew."""
+    _fill()
+    return [name for name, dataset in _REGISTRY.items() if _BUILT_IN.get(name) is not dataset]
+
+
 def add_datasets(datasets: Sequence[Dataset]) -> None:
     """Take over entries of another process."""
     _fill()
@@ -140,4 +147,10 @@ def add_datasets(datasets: Sequence[Dataset]) -> None:
 
 
 def _fill() -> None:
-    from jarf.bench import _catalog  # noqa: F401  (registers the datasets of the study)
+    if not _BUILT_IN:
+        from jarf.bench._catalog import study_datasets
+
+        _BUILT_IN.update({dataset.name: dataset for dataset in study_datasets()})
+        users = dict(_REGISTRY)
+        _REGISTRY.clear()
+        _REGISTRY.update(_BUILT_IN | users)

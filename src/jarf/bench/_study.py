@@ -11,7 +11,7 @@ from typing import Any
 
 from jarf.bench._budgets import Budget, get_budget
 from jarf.bench._catalog import SIMULATED
-from jarf.bench._datasets import get_dataset
+from jarf.bench._datasets import custom_datasets, get_dataset
 from jarf.bench._jobs import Job, versions
 from jarf.bench._loading import DatasetError
 from jarf.bench._methods import custom_methods, get_method, method_names
@@ -67,7 +67,7 @@ def plan_study(
     """
     size = get_budget(budget) if isinstance(budget, str) else budget
     chosen = _checked("experiment", only, list(EXPERIMENTS))
-    names = list(datasets) if datasets is not None else [*size.datasets, *SIMULATED]
+    names = list(datasets or dict.fromkeys([*size.datasets, *custom_datasets(), *SIMULATED]))
     for name in names:
         get_dataset(name)
     for name in methods or ():
