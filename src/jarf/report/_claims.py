@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from jarf.bench import Results, ResultTable, worse_by_se
-from jarf.bench.experiments import OBLIQUE, alignment_curves, metric_of
+from jarf.bench.experiments import ABLATIONS, OBLIQUE, alignment_curves, metric_of
 from jarf.report._tables import number
 
 __all__ = ["HOLDS", "NOT_HERE", "PART", "UNTESTED", "Claim", "judge"]
@@ -185,8 +185,7 @@ def _aligned(results: Results, tables: Tables) -> Verdict:
 def _identity(results: Results, tables: Tables) -> Verdict:
     delta = _value(tables, "ablations", "identity", "kappa")
     p = _value(tables, "ablations", "identity", "p")
-    cells = tables["ablations"].cells
-    lowest = min((c.value, row) for (row, col), c in cells.items() if col == "kappa")
+    lowest = min((_value(tables, "ablations", row, "kappa"), row) for row in ABLATIONS)
     grade = HOLDS if lowest[1] == "identity" and p < 0.05 else PART if delta < -0.005 else NOT_HERE
     return grade, (
         f"Identity minus JARF: {number(delta, 4, signed=True)} (Holm p = {p:.2g}; paper "

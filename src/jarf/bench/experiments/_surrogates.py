@@ -212,25 +212,31 @@ def _plan_probes(plan: Plan) -> Iterator[Job]:
     yield from plan_variants(plan, [v for v in variants if v], "classification")
 
 
+def _probe_gains(results: Results, dataset: str) -> dict[str, float] | None:
+    """Gain over RF by number of probes, or None if one of them was not run."""
+    gains = {}
+    for label, count in PROBES.items():
+        row = rows_of(results, dataset, "JARF", _probe_variant(count))
+        gain = results.paired(dataset, row, ("RF", ""), "kappa")
+        if not len(gain):
+            return None
+        gains[label] = float(gain.mean())
+    return gains
+
+
 def _probes(results: Results) -> list[ResultTable]:
     results = results.first()
-    datasets = results.datasets("classification")
+    found = {d: _probe_gains(results, d) for d in results.datasets("classification")}
+    gains = {dataset: gain for dataset, gain in found.items() if gain is not None}
     cells = {}
-    for label, count in PROBES.items():
-        means, baseline = [], []
-        for dataset in datasets:
-            row = rows_of(results, dataset, "JARF", _probe_variant(count))
-            gain = results.paired(dataset, row, ("RF", ""), "kappa")
-            rf = results.cell(dataset, "RF", "kappa")
-            if len(gain) and rf is not None:
-                means.append(rf.value + gain.mean())
-                baseline.append(rf.value)
-        if means:
-            jarf, plain = float(np.mean(means)), float(np.mean(baseline))
-            cells[label, "jarf"] = Cell(jarf, n=len(means))
+    if gains:
+        plain = float(results.matrix(list(gains), ["RF"], "kappa").mean())
+        for label in PROBES:
+            gain = float(np.mean([by_count[label] for by_count in gains.values()]))
+            cells[label, "jarf"] = Cell(plain + gain, n=len(gains))
             cells[label, "rf"] = Cell(plain)
-            cells[label, "gain"] = Cell(jarf - plain)
-            cells[label, "relative"] = Cell(100 * (jarf - plain) / plain)
+            cells[label, "gain"] = Cell(gain)
+            cells[label, "relative"] = Cell(100 * gain / plain)
     columns = [
         Column("jarf", label="JARF kappa", better="high", digits=4),
         Column("rf", label="RF kappa", digits=4),
@@ -240,7 +246,7 @@ def _probes(results: Results) -> list[ResultTable]:
     notes = [
         "Where a training half has fewer rows than m, all of them are probed: with the cap of "
         f"this run ({results.settings.get('train_cap') or 'none'}) larger m are the same fit.",
-        f"{results.settings.get('ablation_repeats', '?')} x 2 splits.",
+        f"{len(gains)} datasets, {results.settings.get('ablation_repeats', '?')} x 2 splits.",
     ]
     rows = [Row(label, "variant", f"m = {label}") for label in PROBES]
     return [ResultTable("subsample", "Number of probes m", rows, columns, cells, notes, "m")]
