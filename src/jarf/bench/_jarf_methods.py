@@ -11,7 +11,7 @@ from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.pipeline import make_pipeline
 
 from jarf.bench._baselines import XGB_GRID, forest, xgboost
-from jarf.bench._mechanism import eigenvector_alignment
+from jarf.bench._mechanism import eigenvector_alignment, numeric_eigenvectors
 from jarf.bench._methods import Fit, Method, Setting
 from jarf.bench._metrics import classification_metrics, regression_metrics
 
@@ -125,7 +125,10 @@ def _inspect(fit: Fit) -> dict[str, Any]:
     found["spectrum"] = np.round(inner.eigenvalues_[:10] / total, 5).tolist()
     if not isinstance(inner.surrogate_, type(forest(fit.setting))):
         default = _preconditioner(fit.setting).fit(split.X_train, split.y_train)
-        each, span = eigenvector_alignment(default.eigenvectors_, inner.eigenvectors_)
+        numeric = np.flatnonzero(fit.setting.numeric)
+        each, span = eigenvector_alignment(
+            numeric_eigenvectors(default, numeric), numeric_eigenvectors(inner, numeric)
+        )
         found["alignment_to_forest"] = {"eigenvectors": round(each, 5), "subspace": round(span, 5)}
     return found
 

@@ -163,7 +163,9 @@ def _download(
 def _fetch_openml(openml_id: int, cache: Path) -> tuple[Any, Any]:
     from sklearn.datasets import fetch_openml
 
-    bunch = fetch_openml(data_id=openml_id, as_frame=True, data_home=str(cache), parser="auto")
+    bunch = fetch_openml(
+        data_id=openml_id, as_frame=True, data_home=str(cache), parser="auto", n_retries=0
+    )
     return bunch.data, bunch.target
 
 

@@ -49,7 +49,7 @@ def alignment_of_normals(fit: Fit) -> dict[str, Any]:
         return {}
     X, y = fit.split.X_train, fit.split.y_train
     ejop = JacobianPreconditioner(random_state=fit.setting.random_state).fit(X, y)
-    vectors = np.linalg.eigh(ejop.ejop_.matrix[np.ix_(numeric, numeric)])[1][:, ::-1]
+    vectors = numeric_eigenvectors(ejop, numeric)
     normals = _some_rows(_unit_normals(fit.model.split_normals()), fit.setting.random_state)
     # normals of the forest are in the columns it saw; the EJOP is in standard deviations of them
     scaled = _unit_rows((normals @ sparse.diags_array(ejop.scale_))[:, numeric])
@@ -64,6 +64,12 @@ def alignment_of_normals(fit: Fit) -> dict[str, Any]:
             "n_normals": int(curve.shape[0]),
         }
     }
+
+
+def numeric_eigenvectors(preconditioner: Any, numeric: np.ndarray) -> np.ndarray:
+    """Eigenvectors, as columns, of the numeric block of a fitted preconditioner's EJOP."""
+    block = preconditioner.ejop_.matrix[np.ix_(numeric, numeric)]
+    return np.linalg.eigh(block)[1][:, ::-1]
 
 
 def _unit_normals(answer: Any) -> Any:

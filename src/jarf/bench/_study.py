@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from jarf._native import kernels
 from jarf.bench._budgets import Budget, get_budget
 from jarf.bench._catalog import SIMULATED
 from jarf.bench._datasets import custom_datasets, get_dataset
@@ -121,7 +122,7 @@ def environment() -> dict[str, Any]:
         "platform": platform.platform(),
         "machine": platform.machine(),
         "cpus": os.cpu_count(),
-        "native_kernels": not os.environ.get("JARF_NO_NATIVE"),
+        "native_kernels": kernels() is not None,
     }
 
 

@@ -1,14 +1,9 @@
 """Tables, figures and a page out of stored results; nothing is run here."""
 
-from jarf.report._build import (
-    build_report,
-    headline_markdown,
-    load_results,
-    summarise,
-    tables_markdown,
-)
+from jarf.report._build import build_report, load_results, summarise
 from jarf.report._claims import judge
 from jarf.report._figures import draw_figures
+from jarf.report._markdown import headline_markdown, tables_markdown
 from jarf.report._page import claims_html, figure_html, page_html, simple_table, table_html
 from jarf.report._paper import beside_paper, paper_cell, paper_reference
 from jarf.report._style import Painter

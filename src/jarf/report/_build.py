@@ -15,6 +15,7 @@ from jarf.bench import (
     REGRESSION,
     Results,
     ResultTable,
+    get_dataset,
     get_method,
     read_rows,
 )
@@ -28,10 +29,8 @@ from jarf.report._tables import table_csv, table_markdown
 
 __all__ = [
     "build_report",
-    "headline_markdown",
     "load_results",
     "summarise",
-    "tables_markdown",
 ]
 
 
@@ -127,8 +126,16 @@ def _dataset_facts(results: Results, name: str) -> dict[str, Any]:
         "classes": int(first["n_classes"]),
         "partial": bool(rows["partial"].any()),
         "source": str(first["source"]),
+        "licence": _licence(name),
         "fits": len(rows),
     }
+
+
+def _licence(name: str) -> str:
+    try:
+        return get_dataset(name).licence
+    except KeyError:
+        return "not stated"
 
 
 def _note(name: str) -> str:
@@ -173,7 +180,9 @@ def build_report(folder: str | os.PathLike[str], out: str | os.PathLike[str] | N
     painters = {painter.name: painter for painter in draw_figures(results, by_id)}
     for painter in painters.values():
         save_figure(painter, target / "figures")
-    (target / "summary.json").write_text(json.dumps(summary, indent=1) + "\n", "utf-8")
+    (target / "summary.json").write_text(
+        json.dumps(summary, indent=1, allow_nan=False) + "\n", "utf-8"
+    )
     page = target / "index.html"
     page.write_text(_page(summary, painters), "utf-8")
     return page
@@ -245,11 +254,11 @@ def _data(summary: dict[str, Any]) -> str:
     rows = [
         [
             *(f["name"] + ("*" if f["partial"] else ""), f["task"], f["n_train"], f["n_test"]),
-            *(f["columns"], f["numeric"], f["classes"], f["source"], f["fits"]),
+            *(f["columns"], f["numeric"], f["classes"], f["source"], f["licence"], f["fits"]),
         ]
         for f in summary["datasets"]
     ]
-    html = simple_table("datasets", [*head, "source", "fits"], rows)
+    html = simple_table("datasets", [*head, "source", "licence", "fits"], rows)
     if any(f["partial"] for f in summary["datasets"]):
         html += '<p class="note">* Only a part of the registered rows was at hand.</p>'
     html += (
@@ -279,65 +288,3 @@ def _how(summary: dict[str, Any]) -> str:
     )
     facts = {"settings": run, "environment": summary["environment"]}
     return text + f"<pre>{escape(json.dumps(facts, indent=1))}</pre>"
-
-
-def headline_markdown(folder: str | os.PathLike[str]) -> str:
-    """The short table for a README: mean score, rank and time of each method."""
-    summary = summarise(folder)
-    tables = {t["id"]: t for e in summary["experiments"] for t in e["tables"]}
-    names = {facts["name"] for facts in summary["datasets"]}
-    paper = names.issuperset(CLASSIFICATION + REGRESSION)
-    places = (
-        ("classification", "Mean", None, 3),
-        ("classification", "Mean rank", None, 2),
-        ("regression", "Mean", None, 3),
-        ("regression", "Mean rank", None, 2),
-        ("times", None, "ratio", 2),
-    )
-    lines = [
-        "| method | mean kappa | mean rank | mean R² | mean rank | fit time, times RF |",
-        "|---|---|---|---|---|---|",
-    ]
-    for method in (m["name"] for m in summary["methods"]):
-        cells = [
-            _pick(tables, table, row or method, column or method, digits, paper)
-            for table, row, column, digits in places
-        ]
-        lines.append(f"| {method} | " + " | ".join(cells) + " |")
-    return "\n".join([*lines, "", _headline_note(summary, paper)]) + "\n"
-
-
-def tables_markdown(folder: str | os.PathLike[str]) -> str:
-    """Verdicts and all tables, for the documentation."""
-    summary = summarise(folder)
-    parts = ["### The paper's claims", "", "| claim | verdict | evidence |", "|---|---|---|"]
-    parts += [
-        f"| {claim['claim']} ({claim['where']}) | {claim['verdict']} | {claim['evidence']} |"
-        for claim in summary["claims"]
-    ]
-    for experiment in summary["experiments"]:
-        parts += ["", f"### {experiment['title']}", ""]
-        parts += [table_markdown(table) for table in experiment["tables"]]
-    return "\n".join(parts) + "\n"
-
-
-def _headline_note(summary: dict[str, Any], paper: bool) -> str:
-    counted = Counter(claim["verdict"] for claim in summary["claims"])
-    verdicts = ", ".join(f"{v}: {counted[v]}" for v in (HOLDS, PART, NOT_HERE) if counted[v])
-    run = summary["run"]
-    return (
-        f"Ours{' (the paper in brackets)' if paper else ''}. Budget {run.get('name')}, "
-        f"{run.get('repeats')} x 2 splits, at most {run.get('train_cap') or 'all'} training rows, "
-        f"{run.get('n_trees')} trees. Claims of the paper: {verdicts}."
-    )
-
-
-def _pick(
-    tables: dict[str, Any], table: str, row: str, column: str, digits: int, paper: bool
-) -> str:
-    rows = {r["key"]: r["cells"] for r in tables.get(table, {}).get("rows", [])}
-    cell = rows.get(row, {}).get(column, {})
-    if "ours" not in cell:
-        return ""
-    text = f"{cell['ours']:.{digits}f}"
-    return f"{text} ({cell['paper']:.{digits}f})" if paper and "paper" in cell else text

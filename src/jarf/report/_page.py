@@ -171,7 +171,7 @@ def _cell(cell: dict[str, Any], digits: int, names: str) -> str:
     best = " best" if cell.get("best") else ""
     html = f'<span class="ours{best}">{number(cell.get("ours"), digits) or NONE}'
     html += f"{escape(cell.get('mark') or '')}</span>"
-    if cell.get("se") is not None and not math.isnan(cell["se"]):
+    if cell.get("se") is not None:
         html += f'<span class="se">±{cell["se"]:.{digits}f}</span>'
     if "paper" in cell:
         best = " best" if cell.get("paper_best") else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from functools import lru_cache
 from importlib.resources import files
 from typing import Any
@@ -75,7 +76,8 @@ def _joined(table: ResultTable, row: str, column: str) -> dict[str, Any]:
     ours, printed = table.cells.get((row, column)), paper_cell(table.id, row, column)
     cell: dict[str, Any] = {}
     if ours is not None:
-        cell = {"ours": ours.value, "se": ours.se, "n": ours.n, "mark": ours.mark}
+        se = None if ours.se is None or math.isnan(ours.se) else ours.se
+        cell = {"ours": ours.value, "se": se, "n": ours.n, "mark": ours.mark}
     if printed is not None:
         cell["paper"] = printed["value"]
         cell["paper_se"] = printed.get("se")

@@ -93,7 +93,7 @@ def _markdown_cell(cell: dict[str, Any] | None, digits: int) -> str:
     if not cell:
         return ""
     ours = number(cell.get("ours"), digits) or NONE
-    if cell.get("se") is not None and not math.isnan(cell["se"]):
+    if cell.get("se") is not None:
         ours += f" ± {cell['se']:.{digits}f}"
     ours += cell.get("mark", "")
     if cell.get("best"):
