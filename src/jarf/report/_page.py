@@ -122,7 +122,7 @@ def table_html(table: dict[str, Any], starred: Sequence[str] = ()) -> str:
     head = _head(table["row_header"], "ascending", "")
     for column in table["columns"]:
         first = "ascending" if column["better"] == "low" else "descending"
-        head += _head(column["label"], first, _names(column["kind"], column["key"]))
+        head += _head(column["label"], first, _names(column["kind"], column["name"]))
     rows = "".join(_row(row, table["columns"], row["key"] in starred) for row in table["rows"])
     notes = "".join(f'<p class="note">{escape(note)}</p>' for note in table["notes"])
     place = f" (paper: {table['reference']})" if table["reference"] else ""
@@ -140,13 +140,9 @@ def _head(text: str, first: str, names: str) -> str:
     )
 
 
-def _names(kind: str, key: str) -> str:
+def _names(kind: str, name: str) -> str:
     """The attribute that the filters look for."""
-    if kind not in ("method", "dataset"):
-        return ""
-    # a column like "RotF, k=5" belongs to the method RotF
-    name = key.split(" ")[0] if kind == "method" else key
-    return f' data-{kind}="{escape(name)}"'
+    return f' data-{kind}="{escape(name)}"' if kind in ("method", "dataset") else ""
 
 
 def _row(row: dict[str, Any], columns: list[dict[str, Any]], starred: bool) -> str:
@@ -154,7 +150,7 @@ def _row(row: dict[str, Any], columns: list[dict[str, Any]], starred: bool) -> s
     cells = f'<td data-text="{escape(row["label"])}">{label}</td>'
     for column in columns:
         cell, digits = row["cells"].get(column["key"], {}), row_digits(row, column)
-        cells += _cell(cell, digits, _names(column["kind"], column["key"]))
+        cells += _cell(cell, digits, _names(column["kind"], column["name"]))
     kind = row["kind"]
     css = ' class="summary"' if kind == "summary" else ""
     return f"<tr{css}{_names(kind, row['key'])}>{cells}</tr>"

@@ -61,6 +61,7 @@ def beside_paper(table: ResultTable) -> dict[str, Any]:
             {
                 "key": column.key,
                 "kind": column.kind,
+                "name": column.name or column.key,
                 "label": column.label or column.key,
                 "digits": column.digits,
                 "better": column.better,

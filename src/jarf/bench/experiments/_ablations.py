@@ -64,7 +64,12 @@ def _mechanism(results: Results) -> list[ResultTable]:
         if (dataset, "random 1") in cells:
             rows.append(Row(dataset))
     columns = [
-        Column(f"{method} {k}", "method" if method != "random" else "value", f"{method}, k={k}")
+        Column(
+            f"{method} {k}",
+            "method" if method != "random" else "value",
+            f"{method}, k={k}",
+            name=method,
+        )
         for k in (1, 2, 5, 10)
         for method in (*OBLIQUE, "random")
     ]

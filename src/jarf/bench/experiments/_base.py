@@ -86,13 +86,18 @@ class Row:
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table. ``better`` says which end is good: "high", "low" or ""."""
+    """A column of a table.
+
+    ``better`` says which end is good: "high", "low" or "". ``name`` is the method or dataset it
+    belongs to, if that is not the key.
+    """
 
     key: str
     kind: str = "value"
     label: str = ""
     digits: int = 3
     better: str = ""
+    name: str = ""
 
 
 @dataclass
