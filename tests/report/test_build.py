@@ -12,6 +12,7 @@ from jarf.report import (
     headline_markdown,
     judge,
     load_results,
+    simple_table,
     summarise,
     tables_markdown,
 )
@@ -101,6 +102,13 @@ def test_the_page_is_one_file_and_nothing_escapes(report_page):
     assert len(page.ids) == len(set(page.ids))
     assert "<script>alert" not in text
     assert "&lt;script&gt;alert(1)" in text
+
+
+def test_plain_tables_align_words_and_numbers():
+    html = simple_table("t", ["name", "n"], [["<a>", 1200], ["b", None]])
+    assert '<td class="text" data-text="&lt;a&gt;">&lt;a&gt;</td>' in html
+    assert '<td data-ours="1200">1,200</td>' in html
+    assert html.count('class="text"') == 3
 
 
 def test_figures_answer_to_filters(report_page):

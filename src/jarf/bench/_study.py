@@ -119,7 +119,7 @@ def environment() -> dict[str, Any]:
     """What the rows of a start depend on besides the settings."""
     return {
         "versions": versions(),
-        "platform": platform.platform(),
+        "system": platform.system(),
         "machine": platform.machine(),
         "cpus": os.cpu_count(),
         "native_kernels": kernels() is not None,

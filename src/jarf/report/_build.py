@@ -254,7 +254,14 @@ def _data(summary: dict[str, Any]) -> str:
     rows = [
         [
             *(f["name"] + ("*" if f["partial"] else ""), f["task"], f["n_train"], f["n_test"]),
-            *(f["columns"], f["numeric"], f["classes"], f["source"], f["licence"], f["fits"]),
+            *(
+                f["columns"],
+                f["numeric"],
+                f["classes"] or None,
+                f["source"],
+                f["licence"],
+                f["fits"],
+            ),
         ]
         for f in summary["datasets"]
     ]

@@ -181,20 +181,22 @@ def _cell(cell: dict[str, Any], digits: int, names: str) -> str:
 
 def simple_table(name: str, head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     """A sortable table of plain texts and numbers."""
-    heads = "".join(_head(text, "ascending", "") for text in head)
-    body = ""
-    for row in rows:
-        cells = "".join(
-            f'<td data-ours="{value}">{value:,}</td>'
-            if isinstance(value, int | float) and not isinstance(value, bool)
-            else f'<td data-text="{escape(str(value))}">{escape(str(value))}</td>'
-            for value in row
-        )
-        body += f"<tr>{cells}</tr>"
+    words = [all(isinstance(row[place], str) for row in rows) for place in range(len(head))]
+    heads = "".join(
+        _head(text, "ascending", ' class="text"' if is_text else "")
+        for text, is_text in zip(head, words, strict=True)
+    )
+    body = "".join(f"<tr>{''.join(map(_simple_cell, row))}</tr>" for row in rows)
     return (
         f'<div class="scroll"><table id="table-{escape(name)}"><thead><tr>{heads}</tr></thead>'
         f"<tbody>{body}</tbody></table></div>"
     )
+
+
+def _simple_cell(value: Any) -> str:
+    if isinstance(value, str):
+        return f'<td class="text" data-text="{escape(value)}">{escape(value)}</td>'
+    return "<td></td>" if value is None else f'<td data-ours="{value}">{value:,}</td>'
 
 
 def figure_html(painter: Painter) -> str:
