@@ -103,6 +103,7 @@ def test_a_failing_method_is_a_row(tmp_path):
     failed = [r for r in rows if r["method"] == "failing"]
     assert [r["status"] for r in failed] == ["error", "error"]
     assert failed[0]["error"] == "ValueError: <b>cannot</b> fit this"
+    assert failed[0]["where"][-1].startswith("test_runner.py:")
     assert {r["status"] for r in rows if r["method"] == "RF"} == {"ok"}
 
 

@@ -10,6 +10,7 @@ import warnings
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -86,11 +87,17 @@ def run_job(
             row.update(_measure(job, budget, folder, params or {}))
     except Exception as error:
         row.update(status="error", error=f"{type(error).__name__}: {error}"[:500])
-        row["traceback"] = traceback.format_exc()[-2000:]
+        row["where"] = _where(error)
     row["seconds"] = round(time.perf_counter() - start, 4)
     row["versions"] = versions()
     row["when"] = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     return row
+
+
+def _where(error: Exception) -> list[str]:
+    """The innermost calls of an error, without the folders of this machine."""
+    calls = traceback.extract_tb(error.__traceback__)[-6:]
+    return [f"{Path(call.filename).name}:{call.lineno} {call.name}" for call in calls]
 
 
 def _measure(

@@ -144,7 +144,8 @@ def reproduce(
         Results folder. A second call with the same folder and budget continues.
     budget : {"quick", "standard", "full"} or Budget
     jobs : int
-        Fits at once, each with one thread.
+        Fits at once, each with one thread. More than one starts processes: a script then needs
+        the usual ``if __name__ == "__main__":``.
     data : str or None
         Folder with data files; None means ``JARF_DATA``.
     retry_errors : bool
