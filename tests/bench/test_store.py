@@ -102,6 +102,23 @@ def test_a_full_disk_is_explained_and_leaves_whole_lines(folder, monkeypatch):
     assert (folder / "rows.jsonl").read_text().count("\n") == 2
 
 
+def test_a_disk_that_fills_up_within_a_line(folder):
+    resource = pytest.importorskip("resource")
+    with ResultStore(folder, SETTINGS) as store:
+        store.append(row(0))
+        room = (folder / "rows.jsonl").stat().st_size + 40
+        soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (room, hard))
+        try:
+            with pytest.raises(StoreError, match="cannot write results"):
+                store.append(row(1))
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        store.append(row(2))
+    lines = (folder / "rows.jsonl").read_text().splitlines()
+    assert [json.loads(line)["fold"] for line in lines] == [0, 2]
+
+
 def test_a_folder_that_cannot_be_made(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match="cannot write results"):

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 from collections.abc import Iterable
+from io import FileIO
 from pathlib import Path
 from typing import Any
 
@@ -86,7 +87,7 @@ class ResultStore:
             self._claim(settings)
             self._remember(environment or {})
             self._repair()
-            self._stream = self.path.open("ab")
+            self._stream = self._open()
         except OSError as error:
             self._unlock()
             raise _cannot_write(self.folder, error) from error
@@ -125,16 +126,20 @@ class ResultStore:
             with self.path.open("r+b") as stream:
                 stream.truncate(whole)
 
+    def _open(self) -> FileIO:
+        """Without a buffer: what a failed write left over must not be written later."""
+        return FileIO(self.path, "ab")
+
     def append(self, row: dict[str, Any]) -> None:
         """Add one row; it is on disk when this returns."""
         key = row_key(row)
         if key in self.rows:
             raise ValueError(f"a row for {key} is already stored")
-        line = json.dumps(row, separators=(",", ":"), default=_plain) + "\n"
-        end = self._stream.tell()
+        line = memoryview(_line(row).encode())
+        end = self._stream.seek(0, os.SEEK_END)
         try:
-            self._stream.write(line.encode())
-            self._stream.flush()
+            while line:  # a disk that fills up takes a part of it before it refuses
+                line = line[self._stream.write(line) :]
             os.fsync(self._stream.fileno())
         except OSError as error:
             self._cut(end)
@@ -153,11 +158,11 @@ class ResultStore:
         self._stream.close()
         with scratch.open("w", encoding="utf-8") as stream:
             for row in kept:
-                stream.write(json.dumps(row, separators=(",", ":"), default=_plain) + "\n")
+                stream.write(_line(row))
             stream.flush()
             os.fsync(stream.fileno())
         os.replace(scratch, self.path)
-        self._stream = self.path.open("ab")
+        self._stream = self._open()
         self.rows = {row_key(row): row for row in kept}
 
     def close(self) -> None:
@@ -189,6 +194,10 @@ def _lock(path: Path) -> Any:
         stream.close()
         raise StoreError(f"another run is writing to {path.parent}") from error
     return stream
+
+
+def _line(row: dict[str, Any]) -> str:
+    return json.dumps(row, separators=(",", ":"), default=_plain) + "\n"
 
 
 def _plain(value: Any) -> Any:
