@@ -112,7 +112,7 @@ def results_folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("results")
     lines = [json.dumps(row) for row in _rows()]
     (folder / "rows.jsonl").write_text("\n".join(lines) + "\n")
-    budget = dataclasses.replace(BUDGETS["standard"], repeats=2)
+    budget = dataclasses.replace(BUDGETS["standard"], repeats=2, ablation_repeats=1)
     (folder / "run.json").write_text(json.dumps({**budget.as_dict(), "seed": 0}))
     (folder / "environment.json").write_text(json.dumps([{"machine": "made up"}]))
     return folder

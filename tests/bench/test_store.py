@@ -62,6 +62,12 @@ def test_a_folder_belongs_to_one_run(folder):
         ResultStore(folder, {**SETTINGS, "n_trees": 6})
 
 
+def test_more_repeats_are_the_same_run(folder):
+    ResultStore(folder, {**SETTINGS, "repeats": 1}).close()
+    ResultStore(folder, {**SETTINGS, "repeats": 5}).close()
+    assert json.loads((folder / "run.json").read_text())["repeats"] == 5
+
+
 def test_two_runs_at_once_are_refused(folder):
     pytest.importorskip("fcntl")
     with (

@@ -46,6 +46,9 @@ def test_a_selection_runs_and_builds_its_page(tmp_path, capsys):
     assert os.path.isfile(captured.out.split("page: ")[1].strip())
     assert main([*command, "--methods", "RF", "JARF", "--out", out, "--no-report"]) == 0
     assert "4 fits, 4 stored, 0 to do" in capsys.readouterr().err
+    more = [*command, "--methods", "RF", "--repeats", "2", "--out", out, "--no-report"]
+    assert main(more) == 0
+    assert "4 fits, 2 stored, 2 to do" in capsys.readouterr().err
 
 
 def test_a_users_method_joins(tmp_path):
@@ -74,6 +77,7 @@ def test_a_users_method_joins(tmp_path):
         (["--only", "nope"], "unknown experiment 'nope'"),
         (["--methods", "nope"], "unknown method 'nope'"),
         (["--datasets", "../x"], "unknown dataset '../x'"),
+        (["--ablation-repeats", "0"], "--ablation-repeats must be at least 1"),
         (["--jobs", "0"], "--jobs must be at least 1"),
         (["--data", "/does/not/exist", "--datasets", "adult"], "does not exist"),
         (["--method-file", "missing.py"], "no method file"),

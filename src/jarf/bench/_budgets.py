@@ -77,7 +77,6 @@ BUDGETS = {
         _ALL,
         train_cap=5000,
         test_cap=10_000,
-        ablation_repeats=1,
         tune_rows=2000,
         tune_folds=2,
         slow_probes=500,

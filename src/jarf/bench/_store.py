@@ -67,7 +67,8 @@ class ResultStore:
     folder : path
         Made if it does not exist. It belongs to one budget and seed.
     settings : dict
-        Stored as ``run.json`` on the first start; a later start must bring the same.
+        Stored as ``run.json`` on the first start; a later start must bring the same, but for
+        the numbers of repeats, which only add rows.
     environment : dict or None
         One entry of ``environment.json`` per different environment that added rows.
     """
@@ -103,11 +104,14 @@ class ResultStore:
             return
         stored = json.loads(path.read_text(encoding="utf-8"))
         different = sorted(k for k in settings if stored.get(k) != settings[k])
-        if different:
+        fixed = [name for name in different if not name.endswith("repeats")]
+        if fixed:
             raise StoreError(
-                f"{self.folder} holds a run with another {', '.join(different)}; "
+                f"{self.folder} holds a run with another {', '.join(fixed)}; "
                 "choose another folder with --out"
             )
+        if different:
+            write_json(path, {**stored, **settings})
 
     def _remember(self, environment: dict[str, Any]) -> None:
         path = self.folder / "environment.json"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import os
 import signal
 import sys
@@ -54,6 +55,12 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("--out", help="results folder (default: runs/BUDGET)")
     parser.add_argument("--data", help="folder with data files (default: JARF_DATA)")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--repeats", type=int, help="repeats of the two-fold split")
+    parser.add_argument(
+        "--ablation-repeats",
+        type=int,
+        help="repeats for ablations and other variants of JARF; more can be added later",
+    )
     parser.add_argument("--retry-errors", action="store_true", help="run failed fits again")
     parser.add_argument("--no-report", action="store_true", help="do not build the page")
     parser.add_argument("--list", action="store_true", help="show what there is and stop")
@@ -76,7 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         study = bench.reproduce(
             out,
-            arguments.budget,
+            _budget(arguments),
             jobs=arguments.jobs,
             data=arguments.data,
             retry_errors=arguments.retry_errors,
@@ -93,6 +100,18 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.no_report:
         _report(out)
     return 1 if study.missing else 0
+
+
+def _budget(arguments: argparse.Namespace) -> Any:
+    """The budget asked for, with other repeats if told so."""
+    from jarf.bench import get_budget
+
+    asked = {"repeats": arguments.repeats, "ablation_repeats": arguments.ablation_repeats}
+    changes = {name: value for name, value in asked.items() if value is not None}
+    for name, value in changes.items():
+        if value < 1:
+            raise ValueError(f"--{name.replace('_', '-')} must be at least 1")
+    return dataclasses.replace(get_budget(arguments.budget), **changes)
 
 
 def _report(out: str) -> None:
