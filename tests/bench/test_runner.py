@@ -140,6 +140,15 @@ def test_experiments_share_their_fits(tmp_path):
     assert set(table.jobs) <= set(both.jobs)
 
 
+def test_the_first_repeat_of_everything_comes_first():
+    budget = dataclasses.replace(TINY, repeats=2, ablation_repeats=2)
+    plan = plan_study(budget, datasets=["iris", "wine"], methods=["RF", "JARF"])
+    repeats = [job.repeat for job in plan.jobs]
+    assert repeats == sorted(repeats)
+    half = len(repeats) // 2
+    assert {j.variant for j in plan.jobs[:half]} == {j.variant for j in plan.jobs}
+
+
 def test_a_run_with_other_settings_needs_another_folder(tmp_path):
     run(tmp_path, methods=["RF"])
     with pytest.raises(StoreError, match="another seed"):

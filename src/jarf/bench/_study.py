@@ -79,6 +79,7 @@ def plan_study(
     wanted = list(methods) if methods is not None else _default_methods()
     plan = Plan(size, facts, wanted, seed)
     jobs = [job for name in chosen for job in EXPERIMENTS[name].plan(plan)]
+    jobs.sort(key=lambda job: job.repeat)  # a run that is stopped early has something of all
     return Study(size, chosen, with_tunings(jobs, size), missing, seed)
 
 
