@@ -67,7 +67,7 @@ def test_files(report_page):
         assert (folder / "figures" / f"{name}.png").read_bytes()[:4] == b"\x89PNG"
         ET.parse(folder / "figures" / f"{name}.svg")
     tables = {path.name for path in (folder / "tables").iterdir()}
-    assert {"classification.csv", "classification.md", "surrogate-family.csv"} <= tables
+    assert {"classification.csv", "classification.md", "surrogate-family.csv", "rows.csv"} <= tables
     assert json.loads((folder / "summary.json").read_text())["run"]["name"] == "standard"
 
 

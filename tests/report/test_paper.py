@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from jarf.bench import CLASSIFICATION, REGRESSION
+from jarf.bench import CLASSIFICATION, REGRESSION, get_dataset
 from jarf.bench.experiments import ABLATIONS
 from jarf.report import paper_cell, paper_reference
 
@@ -30,6 +30,15 @@ def test_numbers_of_the_text():
 
 def test_every_ablation_has_its_line():
     assert all(paper_cell("ablations", name, "kappa") for name in ABLATIONS)
+
+
+def test_the_papers_shapes_are_not_always_the_registered_ones():
+    names = CLASSIFICATION + REGRESSION
+    printed = {name: paper_cell("datasets", name, "rows")["value"] for name in names}
+    others = [name for name in names if printed[name] != get_dataset(name).n_rows]
+    assert others == [
+        *("higgs", "madelon", "bioresponse", "jannis", "bike-sharing", "california-housing"),
+    ]
 
 
 def test_what_the_paper_does_not_print():

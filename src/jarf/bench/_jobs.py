@@ -120,6 +120,7 @@ def _measure(
         "d": split.X_train.shape[1],
         "d_numeric": int(split.numeric.sum()),
         "n_classes": split.n_classes,
+        "n_rows": split.n_rows,
         "partial": split.partial,
         "source": split.source,
         "n_trees": budget.n_trees,

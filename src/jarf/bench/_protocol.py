@@ -7,7 +7,7 @@ import warnings
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -32,7 +32,7 @@ class Split:
     ``numeric`` marks the columns that a rotation may mix; one-hot and two-valued columns are
     left out of it. Labels are 0..C-1 in the order of the training half's classes; a test label
     that the training half lacks is -1 and can only be missed. A numeric target is standardised
-    by the training half.
+    by the training half. ``n_rows`` counts the rows of the dataset at hand, 0 for a simulation.
     """
 
     X_train: np.ndarray
@@ -43,6 +43,7 @@ class Split:
     task: str
     partial: bool
     source: str
+    n_rows: int = 0
 
     @property
     def n_classes(self) -> int:
@@ -158,7 +159,8 @@ def make_split(
     train_rows, test_rows = both if fold == 0 else both[::-1]
     train_rows = cap_rows(train_rows, table.y, budget.train_cap, dataset.task, here)
     test_rows = cap_rows(test_rows, table.y, budget.test_cap, dataset.task, here + 1)
-    return _encoded(dataset, _take(table, train_rows), _take(table, test_rows), numbers)
+    split = _encoded(dataset, _take(table, train_rows), _take(table, test_rows), numbers)
+    return replace(split, n_rows=len(table.y))
 
 
 def _take(table: Table, rows: np.ndarray) -> Table:

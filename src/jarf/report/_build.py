@@ -22,7 +22,7 @@ from jarf.bench import (
 from jarf.report._claims import HOLDS, NOT_HERE, PART, UNTESTED, judge
 from jarf.report._figures import FIGURE_OF, draw_figures
 from jarf.report._page import claims_html, figure_html, page_html, simple_table, table_html
-from jarf.report._paper import beside_paper, paper_reference
+from jarf.report._paper import beside_paper, paper_cell, paper_reference
 from jarf.report._style import Painter
 from jarf.report._svg import save_figure
 from jarf.report._tables import table_csv, table_markdown
@@ -116,14 +116,18 @@ def _summary_and_tables(
 def _dataset_facts(results: Results, name: str) -> dict[str, Any]:
     rows = results.frame[results.frame["dataset"] == name]
     first = rows.iloc[0]
+    printed = {key: paper_cell("datasets", name, key) for key in ("rows", "columns")}
     return {
         "name": name,
         "task": str(first["task"]),
+        "n_rows": int(first.get("n_rows", 0)) or None,
         "n_train": int(rows["n_train"].max()),
         "n_test": int(rows["n_test"].max()),
         "columns": int(first["d"]),
         "numeric": int(first["d_numeric"]),
-        "classes": int(first["n_classes"]),
+        "classes": int(first["n_classes"]) or None,
+        "paper_rows": printed["rows"] and printed["rows"]["value"],
+        "paper_columns": printed["columns"] and printed["columns"]["value"],
         "partial": bool(rows["partial"].any()),
         "source": str(first["source"]),
         "licence": _licence(name),
@@ -183,6 +187,7 @@ def build_report(folder: str | os.PathLike[str], out: str | os.PathLike[str] | N
     (target / "summary.json").write_text(
         json.dumps(summary, indent=1, allow_nan=False) + "\n", "utf-8"
     )
+    results.frame.to_csv(target / "tables" / "rows.csv", index=False)
     page = target / "index.html"
     page.write_text(_page(summary, painters), "utf-8")
     return page
@@ -249,28 +254,33 @@ def _claims(summary: dict[str, Any]) -> str:
     return f'<div class="counts">{words}</div>{small}{rule}{claims_html(summary["claims"])}'
 
 
+_FACTS = {
+    "task": "task",
+    "n_rows": "rows",
+    "paper_rows": "paper's rows",
+    "n_train": "training rows",
+    "n_test": "test rows",
+    "columns": "columns",
+    "numeric": "numeric",
+    "paper_columns": "paper's columns",
+    "classes": "classes",
+    "source": "source",
+    "licence": "licence",
+    "fits": "fits",
+}
+
+
 def _data(summary: dict[str, Any]) -> str:
-    head = ["dataset", "task", "training rows", "test rows", "columns", "numeric", "classes"]
     rows = [
-        [
-            *(f["name"] + ("*" if f["partial"] else ""), f["task"], f["n_train"], f["n_test"]),
-            *(
-                f["columns"],
-                f["numeric"],
-                f["classes"] or None,
-                f["source"],
-                f["licence"],
-                f["fits"],
-            ),
-        ]
-        for f in summary["datasets"]
+        [facts["name"] + ("*" if facts["partial"] else ""), *(facts[key] for key in _FACTS)]
+        for facts in summary["datasets"]
     ]
-    html = simple_table("datasets", [*head, "source", "licence", "fits"], rows)
+    html = simple_table("datasets", ["dataset", *_FACTS.values()], rows)
     if any(f["partial"] for f in summary["datasets"]):
         html += '<p class="note">* Only a part of the registered rows was at hand.</p>'
     html += (
-        '<p class="note">Columns are counted after one-hot encoding; only numeric ones are '
-        "rotated. Columns of two values count as categories.</p>"
+        '<p class="note">Columns are counted after one-hot encoding, the paper\'s before it; '
+        "only numeric ones are rotated. Columns of two values count as categories.</p>"
     )
     methods = [[method["name"], method["note"]] for method in summary["methods"]]
     return html + simple_table("methods", ["method", "what it is"], methods)
