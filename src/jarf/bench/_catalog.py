@@ -33,8 +33,8 @@ ANGLES = (15, 30, 45, 60)
 DIMENSIONS = (10, 50, 100)
 SIMULATED = tuple(f"halfspace-d{d}-a{a}" for d in DIMENSIONS for a in ANGLES)
 
-_UCI = "UCI, CC BY 4.0 at the source; copies often state none"
-_NONE = "none stated at the source"
+_UCI = "CC BY 4.0 at UCI"
+_NONE = "none stated"
 _LETTER = (
     "789 766 736 805 768 775 773 734 755 747 739 761 792 783 753 803 783 758 748 796 813 764 752 "
     "787 786 734"

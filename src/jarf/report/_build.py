@@ -220,7 +220,7 @@ def _page(summary: dict[str, Any], painters: dict[str, Painter]) -> str:
 
 def _lead(summary: dict[str, Any]) -> str:
     run, counts = summary["run"], summary["counts"]
-    cap = f"{run['train_cap']:,}" if run.get("train_cap") else "no cap on"
+    cap = f"at most {run['train_cap']:,}" if run.get("train_cap") else "no cap on"
     real = [f for f in summary["datasets"] if not f["source"].startswith("jarf.datasets")]
     return (
         "<p>Our measurements beside the figures printed in <i>Jacobian Aligned Random Forests</i> "
