@@ -95,9 +95,11 @@ def eigenvector_alignment(
 ) -> tuple[float, float]:
     """How alike two sets of leading eigenvectors are, in two readings.
 
-    The mean |cosine| between the i-th vectors of both (the paper's wording), and the mean
-    cosine of the principal angles between the two spans, which forgives a change of order.
+    The mean |cosine| between the i-th vectors of both, i = 1..k (the paper's wording), and the
+    mean cosine of the principal angles between two spans, which forgives a change of order. The
+    spans are of k vectors too, but of d / 2 at most: all d would always agree.
     """
-    a, b = first[:, :k], second[:, :k]
-    cosines = np.linalg.svd(a.T @ b, compute_uv=False).clip(max=1.0)
-    return float(np.abs((a * b).sum(axis=0)).mean()), float(cosines.mean())
+    pairs = (first[:, :k] * second[:, :k]).sum(axis=0)
+    few = min(k, max(len(first) // 2, 1))
+    cosines = np.linalg.svd(first[:, :few].T @ second[:, :few], compute_uv=False)
+    return float(np.abs(pairs).mean()), float(cosines.clip(max=1.0).mean())

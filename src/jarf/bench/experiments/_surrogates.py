@@ -116,7 +116,8 @@ def _families(results: Results) -> list[ResultTable]:
     ]
     table.notes.append(
         "'mean cos, top 10' pairs the i-th eigenvectors of both EJOPs, the paper's wording; the "
-        "last column compares the two spans and forgives a change of order."
+        "last column compares the two spans (of d / 2 vectors at most) and forgives a change of "
+        "order."
     )
     return [table]
 
