@@ -159,7 +159,13 @@ VARIANTS: dict[str, dict[str, Any]] = {
 }
 
 METHODS = (
-    Method("JARF", _jarf, variants=VARIANTS, inspect=_inspect, note="the paper's recipe"),
+    Method(
+        "JARF",
+        _jarf,
+        variants=VARIANTS,
+        inspect=_inspect,
+        note="the paper's recipe: RF, as above, on X H",
+    ),
     Method(
         "JARF-XGB",
         lambda setting, **params: _jarf(setting, final="xgboost", **params),

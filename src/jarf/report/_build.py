@@ -9,6 +9,8 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from jarf.bench import (
     CLASSIFICATION,
     EXPERIMENTS,
@@ -120,12 +122,12 @@ def _dataset_facts(results: Results, name: str) -> dict[str, Any]:
     return {
         "name": name,
         "task": str(first["task"]),
-        "n_rows": int(first.get("n_rows", 0)) or None,
+        "n_rows": int(np.nan_to_num(rows["n_rows"].max())) if "n_rows" in rows else 0,
         "n_train": int(rows["n_train"].max()),
         "n_test": int(rows["n_test"].max()),
         "columns": int(first["d"]),
         "numeric": int(first["d_numeric"]),
-        "classes": int(first["n_classes"]) or None,
+        "classes": int(first["n_classes"]),
         "paper_rows": printed["rows"] and printed["rows"]["value"],
         "paper_columns": printed["columns"] and printed["columns"]["value"],
         "partial": bool(rows["partial"].any()),
@@ -272,7 +274,7 @@ _FACTS = {
 
 def _data(summary: dict[str, Any]) -> str:
     rows = [
-        [facts["name"] + ("*" if facts["partial"] else ""), *(facts[key] for key in _FACTS)]
+        [facts["name"] + ("*" if facts["partial"] else ""), *(facts[key] or None for key in _FACTS)]
         for facts in summary["datasets"]
     ]
     html = simple_table("datasets", ["dataset", *_FACTS.values()], rows)
