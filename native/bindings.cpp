@@ -4,6 +4,7 @@
 
 #include <stdexcept>
 
+#include "bindings_forest.hpp"
 #include "outer_products.hpp"
 #include "packed_forest.hpp"
 #include "tree_differences.hpp"
@@ -73,5 +74,6 @@ NB_MODULE(_kernels, m) {
            "nodes"_a, "roots"_a, "values"_a, "n_features"_a);
   m.def("tree_differences", &tree_differences, "forest"_a, "centre"_a, "upper"_a, "lower"_a,
         "output"_a, "sums"_a.noconvert());
+  jarf_bindings::register_forest(m);
   m.def("add_outer_products", &add_outer_products, "rows"_a, "weights"_a, "total"_a.noconvert());
 }

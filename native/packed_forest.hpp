@@ -34,6 +34,14 @@ struct PackedForest {
 
   // Refuse arrays that a walk could leave or never end in: children lie behind their parent.
   void check(std::size_t n_features) const {
+    check_nodes([&](const Node& node) {
+      return static_cast<std::size_t>(node.feature) < n_features;
+    });
+  }
+
+  // The same for any meaning of a feature: `known` says whether an inner node's makes sense.
+  template <class Known>
+  void check_nodes(Known known) const {
     for (std::size_t tree = 0; tree < n_trees; ++tree) {
       if (roots[tree] < 0 || static_cast<std::size_t>(roots[tree]) >= n_nodes) {
         throw std::invalid_argument("root " + std::to_string(tree) + " lies outside the nodes");
@@ -46,10 +54,9 @@ struct PackedForest {
                static_cast<std::size_t>(child) < n_nodes;
       };
       const bool fine =
-          is_leaf(node)
+          node.feature == -1
               ? node.child[0] >= 0 && static_cast<std::size_t>(node.child[0]) < n_leaves
-              : static_cast<std::size_t>(node.feature) < n_features && inside(node.child[0]) &&
-                    inside(node.child[1]);
+              : known(node) && inside(node.child[0]) && inside(node.child[1]);
       if (!fine) {
         throw std::invalid_argument("node " + std::to_string(index) +
                                     " points outside the forest or back to an earlier node");

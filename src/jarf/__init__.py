@@ -6,7 +6,18 @@ Table -> surrogate -> gradients -> geometry -> ensemble: the public names, in th
 from importlib.metadata import version as _version
 
 from jarf import datasets
-from jarf.ensemble import JARFClassifier, JARFRegressor
+from jarf.ensemble import (
+    AxisForestClassifier,
+    AxisForestRegressor,
+    CanonicalCorrelationForestClassifier,
+    CanonicalCorrelationForestRegressor,
+    JARFClassifier,
+    JARFRegressor,
+    RotationForestClassifier,
+    RotationForestRegressor,
+    SPORFClassifier,
+    SPORFRegressor,
+)
 from jarf.geometry import JacobianPreconditioner
 from jarf.gradients import EJOP, expected_jacobian_outer_product
 
@@ -14,9 +25,17 @@ __version__ = _version("jarf")
 
 __all__ = [
     "EJOP",
+    "AxisForestClassifier",
+    "AxisForestRegressor",
+    "CanonicalCorrelationForestClassifier",
+    "CanonicalCorrelationForestRegressor",
     "JARFClassifier",
     "JARFRegressor",
     "JacobianPreconditioner",
+    "RotationForestClassifier",
+    "RotationForestRegressor",
+    "SPORFClassifier",
+    "SPORFRegressor",
     "__version__",
     "datasets",
     "expected_jacobian_outer_product",

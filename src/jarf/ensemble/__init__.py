@@ -1,5 +1,29 @@
-"""Geometry -> ensemble."""
+"""Geometry -> ensemble: the paper's estimators, and forests on one native engine.
 
+In the engine only the candidates that a node tries differ from forest to forest.
+"""
+
+from jarf.ensemble._axes import AxisForestClassifier, AxisForestRegressor
+from jarf.ensemble._ccf import (
+    CanonicalCorrelationForestClassifier,
+    CanonicalCorrelationForestRegressor,
+)
+from jarf.ensemble._forest import Forest, SplitNormals
 from jarf.ensemble._jarf import JARFClassifier, JARFRegressor
+from jarf.ensemble._rotation import RotationForestClassifier, RotationForestRegressor
+from jarf.ensemble._sporf import SPORFClassifier, SPORFRegressor
 
-__all__ = ["JARFClassifier", "JARFRegressor"]
+__all__ = [
+    "AxisForestClassifier",
+    "AxisForestRegressor",
+    "CanonicalCorrelationForestClassifier",
+    "CanonicalCorrelationForestRegressor",
+    "Forest",
+    "JARFClassifier",
+    "JARFRegressor",
+    "RotationForestClassifier",
+    "RotationForestRegressor",
+    "SPORFClassifier",
+    "SPORFRegressor",
+    "SplitNormals",
+]

@@ -12,7 +12,7 @@ n_estimators : int, default=200
 share : {"global", "per-tree"}, default="global"
     One H for all trees, or one for each: the EJOP of tree b then averages the gradients
     over tree b's bootstrap sample (one surrogate serves all). "per-tree" needs a final
-    ensemble of bootstrapped trees: a scikit-learn random forest.
+    ensemble of bootstrapped trees: a random forest, scikit-learn's or ours.
 """
 
 _ATTRIBUTES = """

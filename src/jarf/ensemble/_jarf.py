@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier
-from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
@@ -16,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from jarf._progress import Stages
 from jarf._sklearn import HasMethods, Interval, StrOptions, check_sample_weight, fit_context
+from jarf.ensemble._axes import AxisForestClassifier, AxisForestRegressor
 from jarf.ensemble._docs import with_parameters
 from jarf.ensemble._per_tree import PerTreeForest
 from jarf.geometry import JacobianPreconditioner
@@ -199,7 +199,8 @@ class JARFClassifier(ClassifierMixin, _JARF):
     ----------
     estimator : classifier, default=None
         The final ensemble. None: a random forest with Gini impurity and
-        ``max_features="sqrt"``. Any scikit-learn compatible classifier works; with
+        ``max_features="sqrt"``, grown by the native engine
+        (:class:`AxisForestClassifier`). Any scikit-learn compatible classifier works; with
         ``XGBClassifier`` this is the paper's JARF-XGB. It sees the classes as 0..C-1.
     %(parameters)s
 
@@ -227,7 +228,7 @@ class JARFClassifier(ClassifierMixin, _JARF):
     _classifies = True
 
     def _default_ensemble(self):
-        return RandomForestClassifier(n_estimators=self.n_estimators, max_features="sqrt")
+        return AxisForestClassifier(self.n_estimators, max_features="sqrt")
 
     def _encode(self, y):
         check_classification_targets(y)
@@ -290,8 +291,9 @@ class JARFRegressor(RegressorMixin, _JARF):
     ----------
     estimator : regressor, default=None
         The final ensemble. None: a random forest with squared error that tries all features
-        at a split. Any scikit-learn compatible regressor works; with ``XGBRegressor`` this is
-        the paper's JARF-XGB.
+        at a split, grown by the native engine (:class:`AxisForestRegressor`). Any
+        scikit-learn compatible regressor works; with ``XGBRegressor`` this is the paper's
+        JARF-XGB.
     %(parameters)s
 
     Attributes
@@ -316,7 +318,7 @@ class JARFRegressor(RegressorMixin, _JARF):
     _classifies = False
 
     def _default_ensemble(self):
-        return RandomForestRegressor(n_estimators=self.n_estimators, max_features=1.0)
+        return AxisForestRegressor(self.n_estimators, max_features=1.0)
 
     def _encode(self, y):
         return y

@@ -7,8 +7,16 @@ from joblib import Parallel, delayed
 from sklearn.base import clone, is_classifier
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
+from jarf.ensemble._axes import AxisForestClassifier, AxisForestRegressor
 from jarf.geometry import LinearMap, preconditioner_matrix, spectrum
 from jarf.gradients import EJOP, sum_blocks
+
+FORESTS = (
+    AxisForestClassifier,
+    AxisForestRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 
 
 class PerTreeForest:
@@ -16,7 +24,7 @@ class PerTreeForest:
 
     Parameters
     ----------
-    forest : RandomForestClassifier or RandomForestRegressor
+    forest : random forest, scikit-learn's or ours
         What the trees are to be like.
     preconditioner : JacobianPreconditioner
         Fitted, with the gradients kept; they are dropped after ``fit``.
@@ -31,10 +39,10 @@ class PerTreeForest:
     def fit(self, X, y, weights, rng) -> PerTreeForest:
         """Grow the trees, each from its own seed."""
         forest = self.forest
-        if not isinstance(forest, RandomForestClassifier | RandomForestRegressor):
+        if not isinstance(forest, FORESTS):
             raise ValueError(
                 "share='per-tree' gives every bootstrapped tree its own H and needs a "
-                f"scikit-learn random forest, not {type(forest).__name__}. "
+                f"random forest, scikit-learn's or ours, not {type(forest).__name__}. "
                 "Use share='global'."
             )
         self.classifies = is_classifier(forest)

@@ -1,0 +1,312 @@
+// The border of the tree grower and the forest predictor.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include <chrono>
+#include <memory>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "canonical.hpp"
+#include "grower.hpp"
+#include "predictor.hpp"
+#include "proposals.hpp"
+
+namespace jarf_bindings {
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+template <typename T, int N>
+using In = nb::ndarray<const T, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
+template <typename T, int N>
+using Out = nb::ndarray<T, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
+
+inline void require(bool fine, const char* what) {
+  if (!fine) throw std::invalid_argument(what);
+}
+
+// Keeps the shared training arrays alive. Columns are rows here: shape (n_columns, n_rows).
+struct TrainingColumns {
+  TrainingColumns(In<float, 2> values_, In<std::uint8_t, 2> codes_, In<float, 2> lowest_,
+                  In<float, 2> highest_, In<std::int32_t, 1> n_bins_)
+      : values(values_), codes(codes_), lowest(lowest_), highest(highest_), n_bins(n_bins_) {
+    const std::size_t d = values.shape(0), n = values.shape(1);
+    require(n > 0 && d > 0 && n < (1ULL << 31), "the training matrix must not be empty");
+    view.values = values.data();
+    view.n_rows = n;
+    view.n_columns = d;
+    if (codes.shape(0) == 0) return;
+    require(codes.shape(0) == d && codes.shape(1) == n, "codes must have the shape of values");
+    require(lowest.shape(0) == d && lowest.shape(1) == jarf::kMaxBins && highest.shape(0) == d &&
+                highest.shape(1) == jarf::kMaxBins && n_bins.shape(0) == d,
+            "lowest, highest and n_bins must describe every column");
+    view.codes = codes.data();
+    view.lowest = lowest.data();
+    view.highest = highest.data();
+    view.n_bins = n_bins.data();
+  }
+  In<float, 2> values;
+  In<std::uint8_t, 2> codes;
+  In<float, 2> lowest, highest;
+  In<std::int32_t, 1> n_bins;
+  jarf::Columns view;
+};
+
+inline void bin_columns(In<float, 2> values, Out<std::uint8_t, 2> codes, Out<float, 2> lowest,
+                        Out<float, 2> highest, Out<std::int32_t, 1> n_bins) {
+  const std::size_t d = values.shape(0), n = values.shape(1);
+  require(codes.shape(0) == d && codes.shape(1) == n && n_bins.shape(0) == d &&
+              lowest.shape(0) == d && lowest.shape(1) == jarf::kMaxBins && highest.shape(0) == d &&
+              highest.shape(1) == jarf::kMaxBins,
+          "codes, lowest, highest and n_bins must describe every column");
+  nb::gil_scoped_release release;
+  std::vector<float> sorted;
+  for (std::size_t j = 0; j < d; ++j) {
+    n_bins.data()[j] = jarf::bin_column(
+        values.data() + j * n, n, codes.data() + j * n, lowest.data() + j * jarf::kMaxBins,
+        highest.data() + j * jarf::kMaxBins, sorted);
+  }
+}
+
+// Writes column k of the rotated matrix: the sum over projection k, in the predictor's order.
+inline void project_columns(In<float, 2> values, In<std::int32_t, 1> starts,
+                            In<std::int32_t, 1> features, In<float, 1> loadings,
+                            Out<float, 2> out) {
+  const std::size_t n = values.shape(1), n_out = out.shape(0);
+  require(starts.shape(0) == n_out + 1 && out.shape(1) == n, "out must have a row a projection");
+  for (std::size_t k = 0; k < n_out; ++k) {
+    require(0 <= starts.data()[k] && starts.data()[k] < starts.data()[k + 1], "empty projection");
+  }
+  require(static_cast<std::size_t>(starts.data()[n_out]) == features.shape(0) &&
+              features.shape(0) == loadings.shape(0),
+          "features and loadings must be as long as starts says");
+  for (std::size_t k = 0; k < features.shape(0); ++k) {
+    require(features.data()[k] >= 0 &&
+                static_cast<std::size_t>(features.data()[k]) < values.shape(0),
+            "a projection names a column that is not there");
+  }
+  nb::gil_scoped_release release;
+  for (std::size_t k = 0; k < n_out; ++k) {
+    float* to = out.data() + k * n;
+    for (std::int32_t at = starts.data()[k]; at < starts.data()[k + 1]; ++at) {
+      const float* column = values.data() + static_cast<std::size_t>(features.data()[at]) * n;
+      const float weight = loadings.data()[at];
+      const bool first = at == starts.data()[k];
+      for (std::size_t i = 0; i < n; ++i) {
+        to[i] = first ? weight * column[i] : to[i] + weight * column[i];
+      }
+    }
+  }
+}
+
+// Hands a vector over to NumPy without copying it.
+template <typename T>
+nb::object to_numpy(std::vector<T>&& vector) {
+  auto* owned = new std::vector<T>(std::move(vector));
+  nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(owned->data(), {owned->size()}, owner));
+}
+
+// Asked from inside the growth: did the caller raise the flag, or is there a signal to handle?
+class StopAsked {
+ public:
+  explicit StopAsked(const std::uint8_t* flag) : flag_(flag), last_(Clock::now()) {}
+  bool operator()() {
+    if (*static_cast<const volatile std::uint8_t*>(flag_)) return true;
+    if (Clock::now() - last_ < std::chrono::milliseconds(100)) return false;
+    last_ = Clock::now();
+    nb::gil_scoped_acquire acquire;
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    return false;
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  const std::uint8_t* flag_;
+  Clock::time_point last_;
+};
+
+inline nb::tuple grow_tree(const TrainingColumns& columns, const jarf::ProposalSpec& spec,
+                           int criterion, In<std::int32_t, 1> labels, In<double, 1> responses,
+                           std::size_t n_classes, In<double, 1> weights, std::uint64_t seed,
+                           std::size_t max_depth, std::size_t max_leaves, std::size_t min_split,
+                           std::size_t min_leaf, double min_leaf_weight,
+                           double min_gain, std::size_t histogram_from,
+                           In<std::uint8_t, 1> stop) {
+  const std::size_t n = columns.view.n_rows;
+  const bool classifies = criterion < 2;
+  require(weights.shape(0) == n, "weights must have one entry a row");
+  require(classifies ? labels.shape(0) == n : responses.shape(0) == n,
+          "labels or responses must have one entry a row");
+  require(stop.shape(0) == 1, "stop must be one flag");
+  require(min_leaf >= 1, "min_leaf must be at least 1");
+  for (std::size_t i = 0; classifies && i < n; ++i) {
+    require(labels.data()[i] >= 0 && static_cast<std::size_t>(labels.data()[i]) < n_classes,
+            "labels must lie between 0 and n_classes - 1");
+  }
+  std::vector<std::uint32_t> rows;
+  for (std::size_t i = 0; i < n; ++i) {
+    if (weights.data()[i] > 0.0) rows.push_back(static_cast<std::uint32_t>(i));
+  }
+  require(!rows.empty(), "at least one row must have a weight above zero");
+  const jarf::Limits limits{max_depth, max_leaves, min_split, min_leaf, min_leaf_weight,
+                            min_gain, histogram_from};
+  jarf::GrownTree tree;
+  {
+    nb::gil_scoped_release release;
+    const std::unique_ptr<jarf::Proposal> proposal = spec.make(columns.view);
+    const auto grow = [&](auto&& target) {
+      using Target = std::decay_t<decltype(target)>;
+      tree = jarf::Grower<Target>::grow(columns.view, target, *proposal, std::move(rows), seed,
+                                        limits, StopAsked(stop.data()));
+    };
+    if (criterion == 0) {
+      grow(jarf::ClassTarget<jarf::Gini>(labels.data(), weights.data(), n, n_classes));
+    } else if (criterion == 1) {
+      grow(jarf::ClassTarget<jarf::Entropy>(labels.data(), weights.data(), n, n_classes));
+    } else {
+      grow(jarf::SquaredError(responses.data(), weights.data(), n));
+    }
+  }
+  static_assert(sizeof(jarf::Node) == 16, "nodes cross the border as four 32-bit words");
+  std::vector<std::int32_t> words(tree.nodes.size() * 4);
+  std::memcpy(words.data(), tree.nodes.data(), words.size() * sizeof(std::int32_t));
+  return nb::make_tuple(to_numpy(std::move(words)), to_numpy(std::move(tree.weights)),
+                        to_numpy(std::move(tree.gains)), to_numpy(std::move(tree.starts)),
+                        to_numpy(std::move(tree.features)), to_numpy(std::move(tree.loadings)),
+                        to_numpy(std::move(tree.values)));
+}
+
+// Keeps a fitted forest's arrays alive; checked when made, so that walks need no checks.
+struct CheckedObliqueForest {
+  CheckedObliqueForest(In<std::int32_t, 2> nodes_, In<std::int32_t, 1> roots_,
+                       In<std::int32_t, 1> starts_, In<std::int32_t, 1> features_,
+                       In<float, 1> loadings_, In<double, 2> values_, std::size_t n_pure,
+                       std::size_t n_features_)
+      : nodes(nodes_), roots(roots_), starts(starts_), features(features_), loadings(loadings_),
+        values(values_), n_features(n_features_) {
+    require(nodes.shape(1) == 4, "nodes must have four 32-bit words each");
+    require(starts.shape(0) >= 1 && features.shape(0) == loadings.shape(0),
+            "starts must not be empty, features and loadings must be of one length");
+    require(n_pure <= values.shape(0) && n_pure <= values.shape(1), "n_pure exceeds the values");
+    view = {{reinterpret_cast<const jarf::Node*>(nodes.data()), nodes.shape(0), roots.data(),
+             roots.shape(0), values.data(), values.shape(0), values.shape(1)},
+            starts.data(), starts.shape(0) - 1, features.data(), loadings.data(),
+            loadings.shape(0), n_pure};
+    view.check(n_features);
+  }
+  In<std::int32_t, 2> nodes;
+  In<std::int32_t, 1> roots, starts, features;
+  In<float, 1> loadings;
+  In<double, 2> values;
+  std::size_t n_features;
+  jarf::ObliqueForest view;
+};
+
+inline void add_predictions(const CheckedObliqueForest& forest, In<float, 2> rows,
+                            nb::ndarray<const std::uint8_t, nb::ndim<2>, nb::device::cpu> skip,
+                            Out<double, 2> sums) {
+  require(rows.shape(1) == forest.n_features, "rows must have the forest's number of columns");
+  require(sums.shape(0) == rows.shape(0) && sums.shape(1) == forest.view.trees.n_outputs,
+          "sums must have the shape (rows, outputs)");
+  const bool skips = skip.shape(0) != 0;
+  require(!skips || (skip.shape(0) == forest.view.trees.n_trees &&
+                     skip.shape(1) == rows.shape(0) && skip.stride(1) == 1),
+          "skip must have the shape (trees, rows)");
+  nb::gil_scoped_release release;
+  jarf::add_predictions(forest.view, rows.data(), rows.shape(0), rows.shape(1),
+                        skips ? skip.data() : nullptr, skips ? skip.stride(0) : 0, sums.data());
+}
+
+inline void find_leaves(const CheckedObliqueForest& forest, In<float, 2> rows,
+                        Out<std::int64_t, 2> leaves) {
+  require(rows.shape(1) == forest.n_features, "rows must have the forest's number of columns");
+  require(leaves.shape(0) == rows.shape(0) && leaves.shape(1) == forest.view.trees.n_trees,
+          "leaves must have the shape (rows, trees)");
+  nb::gil_scoped_release release;
+  jarf::find_leaves(forest.view, rows.data(), rows.shape(0), rows.shape(1), leaves.data());
+}
+
+// --- recipes -----------------------------------------------------------------------------------
+
+template <typename T>
+std::vector<T> to_vector(In<T, 1> array) {
+  return std::vector<T>(array.data(), array.data() + array.shape(0));
+}
+
+inline void make_axes(jarf::AxesSpec* self, std::size_t n_candidates, In<double, 1> chances) {
+  new (self) jarf::AxesSpec;
+  self->n_candidates = n_candidates;
+  self->chances = to_vector<double>(chances);
+}
+
+inline void make_sparse_random(jarf::SparseRandomSpec* self, std::size_t n_candidates,
+                               double mean_size, In<float, 1> scales) {
+  require(mean_size > 0.0 && mean_size <= static_cast<double>(scales.shape(0)),
+          "mean_size must lie between 0 and the number of columns");
+  new (self) jarf::SparseRandomSpec;
+  self->n_candidates = n_candidates;
+  self->mean_size = mean_size;
+  self->scales = to_vector<float>(scales);
+}
+
+inline void make_canonical(jarf::CanonicalSpec* self, std::size_t n_features, bool resample,
+                           nb::handle dsyev) {
+  new (self) jarf::CanonicalSpec;
+  self->n_features = n_features;
+  self->resample = resample;
+  void* pointer = PyCapsule_GetPointer(dsyev.ptr(), PyCapsule_GetName(dsyev.ptr()));
+  if (!pointer) throw nb::python_error();
+  self->dsyev = reinterpret_cast<jarf::Dsyev>(pointer);
+}
+
+inline void make_sequence(jarf::SequenceSpec* self,
+                          std::vector<std::shared_ptr<jarf::ProposalSpec>> parts) {
+  require(!parts.empty(), "a sequence needs at least one proposal");
+  new (self) jarf::SequenceSpec;
+  self->parts = std::move(parts);
+}
+
+inline void register_forest(nb::module_& m) {
+  nb::class_<TrainingColumns>(m, "TrainingColumns")
+      .def(nb::init<In<float, 2>, In<std::uint8_t, 2>, In<float, 2>, In<float, 2>,
+                    In<std::int32_t, 1>>(),
+           "values"_a, "codes"_a, "lowest"_a, "highest"_a, "n_bins"_a);
+  m.def("bin_columns", &bin_columns, "values"_a, "codes"_a.noconvert(), "lowest"_a.noconvert(),
+        "highest"_a.noconvert(), "n_bins"_a.noconvert());
+  m.def("project_columns", &project_columns, "values"_a, "starts"_a, "features"_a, "loadings"_a,
+        "out"_a.noconvert());
+
+  nb::class_<jarf::ProposalSpec>(m, "Proposal");
+  nb::class_<jarf::AxesSpec, jarf::ProposalSpec>(m, "Axes")
+      .def("__init__", &make_axes, "n_candidates"_a, "chances"_a);
+  nb::class_<jarf::SparseRandomSpec, jarf::ProposalSpec>(m, "SparseRandom")
+      .def("__init__", &make_sparse_random, "n_candidates"_a, "mean_size"_a, "scales"_a);
+  nb::class_<jarf::CanonicalSpec, jarf::ProposalSpec>(m, "CanonicalCorrelation")
+      .def("__init__", &make_canonical, "n_features"_a, "resample"_a, "dsyev"_a);
+  nb::class_<jarf::SequenceSpec, jarf::ProposalSpec>(m, "Sequence")
+      .def("__init__", &make_sequence, "parts"_a);
+
+  nb::exception<jarf::Stopped>(m, "Stopped");
+  m.def("grow_tree", &grow_tree, "columns"_a, "proposal"_a, "criterion"_a, "labels"_a,
+        "responses"_a, "n_classes"_a, "weights"_a, "seed"_a, nb::kw_only(), "max_depth"_a,
+        "max_leaves"_a, "min_split"_a, "min_leaf"_a,
+        "min_leaf_weight"_a, "min_gain"_a, "histogram_from"_a, "stop"_a);
+
+  nb::class_<CheckedObliqueForest>(m, "CheckedObliqueForest")
+      .def(nb::init<In<std::int32_t, 2>, In<std::int32_t, 1>, In<std::int32_t, 1>,
+                    In<std::int32_t, 1>, In<float, 1>, In<double, 2>, std::size_t, std::size_t>(),
+           "nodes"_a, "roots"_a, "starts"_a, "features"_a, "loadings"_a, "values"_a, "n_pure"_a,
+           "n_features"_a);
+  m.def("add_predictions", &add_predictions, "forest"_a, "rows"_a, "skip"_a.noconvert(),
+        "sums"_a.noconvert());
+  m.def("find_leaves", &find_leaves, "forest"_a, "rows"_a, "leaves"_a.noconvert());
+}
+
+}  // namespace jarf_bindings

@@ -1,0 +1,87 @@
+// The training matrix that all trees of a forest share: float32 columns, and beside them one byte
+// a value, the bin that the value falls in, for the large nodes.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace jarf {
+
+constexpr std::size_t kMaxBins = 256;
+
+// A view: the arrays belong to the caller. Without bins, `codes` is null.
+struct Columns {
+  const float* values;  // column after column
+  std::size_t n_rows;
+  std::size_t n_columns;
+  const std::uint8_t* codes = nullptr;    // column after column
+  const float* lowest = nullptr;          // (n_columns, kMaxBins): smallest value of each bin
+  const float* highest = nullptr;         // (n_columns, kMaxBins): largest value of each bin
+  const std::int32_t* n_bins = nullptr;   // negative: each bin is one distinct value
+
+  const float* column(std::size_t feature) const { return values + feature * n_rows; }
+  const std::uint8_t* code_column(std::size_t feature) const { return codes + feature * n_rows; }
+  std::size_t bins(std::size_t feature) const {
+    return static_cast<std::size_t>(n_bins[feature] < 0 ? -n_bins[feature] : n_bins[feature]);
+  }
+  bool bins_are_values(std::size_t feature) const { return n_bins[feature] < 0; }
+};
+
+// Cuts one column into at most kMaxBins bins of about equal numbers of rows; equal values share a
+// bin. Where the distinct values are few enough each has its own.
+inline std::int32_t bin_column(const float* column, std::size_t n_rows, std::uint8_t* codes,
+                               float* lowest, float* highest, std::vector<float>& sorted) {
+  sorted.assign(column, column + n_rows);
+  std::sort(sorted.begin(), sorted.end());
+  std::size_t n_distinct = n_rows > 0 ? 1 : 0;
+  for (std::size_t i = 1; i < n_rows; ++i) n_distinct += sorted[i] != sorted[i - 1];
+  const bool each_its_own = n_distinct <= kMaxBins;
+  std::size_t n_bins = 0, begin = 0;
+  while (begin < n_rows) {
+    // An equal share of the rows that are left, then on to the end of a run of equal values.
+    std::size_t end = begin + 1;
+    if (!each_its_own) end = begin + std::max<std::size_t>(1, (n_rows - begin) / (kMaxBins - n_bins));
+    if (n_bins + 1 == kMaxBins) end = n_rows;
+    while (end < n_rows && sorted[end] == sorted[end - 1]) ++end;
+    lowest[n_bins] = sorted[begin];
+    highest[n_bins] = sorted[end - 1];
+    ++n_bins;
+    begin = end;
+  }
+  for (std::size_t i = 0; i < n_rows; ++i) {
+    codes[i] = static_cast<std::uint8_t>(
+        std::lower_bound(highest, highest + n_bins, column[i]) - highest);
+  }
+  return each_its_own ? -static_cast<std::int32_t>(n_bins) : static_cast<std::int32_t>(n_bins);
+}
+
+// Smallest and largest of some values, in four lanes that do not wait for one another.
+inline void range_of(const float* values, std::size_t n, float& lowest, float& highest) {
+  float low[4], high[4];
+  for (int lane = 0; lane < 4; ++lane) low[lane] = high[lane] = values[0];
+  std::size_t i = 0;
+  for (; i + 4 <= n; i += 4) {
+    for (int lane = 0; lane < 4; ++lane) {
+      const float value = values[i + lane];
+      low[lane] = value < low[lane] ? value : low[lane];
+      high[lane] = value > high[lane] ? value : high[lane];
+    }
+  }
+  for (; i < n; ++i) {
+    low[0] = values[i] < low[0] ? values[i] : low[0];
+    high[0] = values[i] > high[0] ? values[i] : high[0];
+  }
+  lowest = std::min(std::min(low[0], low[1]), std::min(low[2], low[3]));
+  highest = std::max(std::max(high[0], high[1]), std::max(high[2], high[3]));
+}
+
+// A float32 t with low <= t < high, as near to the middle as float32 allows.
+inline float between(float low, float high) {
+  const float middle = static_cast<float>(0.5 * low + 0.5 * static_cast<double>(high));
+  return middle < high ? middle : low;
+}
+
+}  // namespace jarf

@@ -1,0 +1,313 @@
+// One tree. The grower keeps the rows of every node together, asks the proposal for candidates,
+// keeps the best split, and knows nothing about where the candidates come from.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <numeric>
+#include <queue>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "columns.hpp"
+#include "packed_forest.hpp"
+#include "proposals.hpp"
+#include "split_search.hpp"
+
+namespace jarf {
+
+// A grown tree. Nodes are those of a packed forest, and a node whose feature is below -1 splits
+// along projection -2 - feature. A leaf names its row of values; a pure one, -1 - class instead.
+struct GrownTree {
+  std::vector<Node> nodes;
+  std::vector<double> weights;  // of each node: the training weight that reached it
+  std::vector<double> gains;    // of each node: decrease of impurity times weight; 0 in leaves
+  std::vector<std::int32_t> starts{0};  // of each projection, in the two pools
+  std::vector<std::int32_t> features;
+  std::vector<float> loadings;
+  std::vector<double> values;
+};
+
+struct Limits {
+  std::size_t max_depth;
+  std::size_t max_leaves;  // 0: no limit, the tree grows depth first
+  std::size_t min_split;
+  std::size_t min_leaf;
+  double min_leaf_weight;
+  double min_gain;             // least decrease of impurity, times the weight of the tree
+  std::size_t histogram_from;  // nodes of at least so many rows are searched in bins
+};
+
+// Thrown when the caller asked the growth to stop.
+struct Stopped : std::runtime_error {
+  Stopped() : std::runtime_error("growth was stopped") {}
+};
+
+template <class Target>
+class Grower {
+ public:
+  // `rows`: the training rows of the tree. `should_stop` is asked every few milliseconds.
+  static GrownTree grow(const Columns& columns, Target& target, Proposal& proposal,
+                        std::vector<std::uint32_t> rows, std::uint64_t seed, const Limits& limits,
+                        std::function<bool()> should_stop) {
+    Grower grower(columns, target, proposal, std::move(rows), seed, limits, should_stop);
+    if (limits.max_leaves == 0) {
+      grower.depth_first();
+    } else {
+      grower.best_first();
+    }
+    return std::move(grower.tree_);
+  }
+
+ private:
+  struct Task {
+    std::size_t begin, end;
+    std::int32_t depth, memory, node;
+  };
+  struct Found {
+    Split split;
+    std::vector<std::int32_t> features;
+    std::vector<float> weights;
+    std::int32_t memory = 0;
+    double gain = 0.0;
+    Direction direction() const { return {features.data(), weights.data(), features.size()}; }
+  };
+  struct Open {
+    Task task;
+    Found found;
+    bool operator<(const Open& other) const {
+      if (found.gain != other.found.gain) return found.gain < other.found.gain;
+      return task.node > other.task.node;
+    }
+  };
+
+  Grower(const Columns& columns, Target& target, Proposal& proposal,
+         std::vector<std::uint32_t> rows, std::uint64_t seed, const Limits& limits,
+         std::function<bool()> should_stop)
+      : columns_(columns),
+        target_(target),
+        proposal_(proposal),
+        rows_(std::move(rows)),
+        rng_(seed),
+        limits_(limits),
+        should_stop_(std::move(should_stop)),
+        search_(target, rows_.size(), limits.min_leaf),
+        values_(rows_.size()),
+        best_values_(rows_.size()),
+        right_(rows_.size()) {
+    target_.set_min_side(limits.min_leaf_weight);
+  }
+
+  Task root() { return {0, rows_.size(), 0, 0, add_node()}; }
+
+  void depth_first() {
+    std::vector<Task> tasks{root()};
+    Found found;
+    while (!tasks.empty()) {
+      const Task task = tasks.back();
+      tasks.pop_back();
+      if (!examine(task, found)) {
+        make_leaf(task.node);
+        continue;
+      }
+      const auto [left, right] = split(task, found);
+      tasks.push_back(right);
+      tasks.push_back(left);
+    }
+  }
+
+  // The node whose split gains most is split next, until there are enough leaves. What a proposal
+  // remembers holds for trees grown depth first only, so nothing is handed on.
+  void best_first() {
+    std::priority_queue<Open> open;
+    std::size_t n_leaves = 1;
+    const auto consider = [&](Task task) {
+      task.memory = 0;
+      Found found;
+      const bool splits = examine(task, found);
+      make_leaf(task.node);
+      if (splits) open.push({task, std::move(found)});
+    };
+    consider(root());
+    while (!open.empty() && n_leaves < limits_.max_leaves) {
+      const Open best = open.top();
+      open.pop();
+      float lowest, highest;
+      project(best.found.direction(), best.task, best_values_.data(), lowest, highest);
+      const auto [left, right] = split(best.task, best.found);
+      ++n_leaves;
+      consider(left);
+      consider(right);
+    }
+  }
+
+  void pause(std::size_t n_rows) {
+    work_ += 64 + n_rows;
+    if (work_ < (1U << 16)) return;
+    work_ = 0;
+    if (should_stop_()) throw Stopped();
+  }
+
+  // The best split among the proposal's candidates; false where the node must be a leaf.
+  bool examine(const Task& task, Found& found) {
+    const std::size_t n_rows = task.end - task.begin;
+    const std::uint32_t* rows = rows_.data() + task.begin;
+    target_.enter(rows, n_rows);
+    tree_.weights[task.node] = target_.weight();
+    if (n_rows < limits_.min_split || n_rows < 2 * limits_.min_leaf || target_.is_pure() ||
+        static_cast<std::size_t>(task.depth) >= limits_.max_depth) {
+      return false;
+    }
+    found.split = Split();
+    proposal_.begin({rows, n_rows, task.depth, task.memory, target_.labels(), &rng_});
+    Direction candidate;
+    while (proposal_.next(candidate)) {
+      pause(n_rows);
+      const Verdict verdict = try_candidate(candidate, task, found.split);
+      if (verdict == Verdict::constant) proposal_.was_constant();
+      if (verdict != Verdict::better) continue;
+      found.features.assign(candidate.features, candidate.features + candidate.size);
+      found.weights.assign(candidate.weights, candidate.weights + candidate.size);
+    }
+    found.memory = proposal_.memory();
+    found.gain = std::max(0.0, found.split.score - target_.score());
+    return found.split.found && found.gain >= limits_.min_gain * (1.0 - 1e-12);
+  }
+
+  enum class Verdict { constant, worse, better };
+
+  Verdict try_candidate(const Direction& candidate, const Task& task, Split& best) {
+    const std::size_t n_rows = task.end - task.begin;
+    if (candidate.is_axis() && bins_pay(candidate.features[0], n_rows)) {
+      const std::size_t feature = candidate.features[0];
+      const bool better = search_.binned(
+          columns_.code_column(feature), rows_.data() + task.begin, n_rows, columns_.bins(feature),
+          columns_.lowest + feature * kMaxBins, columns_.highest + feature * kMaxBins, best);
+      if (better) return Verdict::better;
+      if (search_.n_filled() > 1) return Verdict::worse;
+      if (columns_.bins_are_values(feature)) return Verdict::constant;
+    }
+    float lowest, highest;
+    project(candidate, task, values_.data(), lowest, highest);
+    if (!(lowest < highest) || !std::isfinite(highest - lowest)) return Verdict::constant;
+    const bool large = n_rows >= limits_.histogram_from && search_.can_sample(n_rows);
+    const bool better = large ? search_.sampled(values_.data(), n_rows, lowest, highest, best)
+                              : search_.exact(values_.data(), n_rows, lowest, highest, best);
+    if (!better) return Verdict::worse;
+    std::swap(values_, best_values_);
+    return Verdict::better;
+  }
+
+  // Bins that are single values lose nothing, and pay wherever they are fewer than the rows.
+  bool bins_pay(std::size_t feature, std::size_t n_rows) const {
+    if (!columns_.codes) return false;
+    const std::size_t cells = columns_.bins(feature) * target_.bin_width();
+    if (columns_.bins_are_values(feature)) return cells <= 2 * n_rows;
+    return n_rows >= limits_.histogram_from && cells <= 4 * n_rows;
+  }
+
+  // The rows' values along a direction, and their range.
+  void project(const Direction& direction, const Task& task, float* out, float& lowest,
+               float& highest) const {
+    const std::uint32_t* rows = rows_.data() + task.begin;
+    const std::size_t n_rows = task.end - task.begin;
+    const float* column = columns_.column(direction.features[0]);
+    const float first = direction.weights[0];
+    if (direction.is_axis()) {
+      for (std::size_t i = 0; i < n_rows; ++i) out[i] = column[rows[i]];
+    } else {
+      for (std::size_t i = 0; i < n_rows; ++i) out[i] = first * column[rows[i]];
+      std::size_t k = 1;
+      for (; k + 4 <= direction.size; k += 4) add_columns<4>(direction, k, rows, n_rows, out);
+      for (; k + 2 <= direction.size; k += 2) add_columns<2>(direction, k, rows, n_rows, out);
+      for (; k < direction.size; ++k) add_columns<1>(direction, k, rows, n_rows, out);
+    }
+    range_of(out, n_rows, lowest, highest);
+  }
+
+  // Adds a few weighted columns in one pass, one after the other for each row.
+  template <std::size_t n_columns>
+  void add_columns(const Direction& direction, std::size_t first, const std::uint32_t* rows,
+                   std::size_t n_rows, float* out) const {
+    const float* columns[n_columns];
+    float weights[n_columns];
+    for (std::size_t k = 0; k < n_columns; ++k) {
+      columns[k] = columns_.column(direction.features[first + k]);
+      weights[k] = direction.weights[first + k];
+    }
+    for (std::size_t i = 0; i < n_rows; ++i) {
+      float sum = out[i];
+      for (std::size_t k = 0; k < n_columns; ++k) sum += weights[k] * columns[k][rows[i]];
+      out[i] = sum;
+    }
+  }
+
+  // Turns the node into an inner one and gives its rows to two children, order kept.
+  // Values along an oblique direction lie in `best_values_`.
+  std::pair<Task, Task> split(const Task& task, const Found& found) {
+    std::uint32_t* rows = rows_.data() + task.begin;
+    const std::size_t n_rows = task.end - task.begin;
+    const float threshold = found.split.threshold;
+    const Direction direction = found.direction();
+    const float* axis = direction.is_axis() ? columns_.column(direction.features[0]) : nullptr;
+    std::size_t n_left = 0, n_right = 0;
+    for (std::size_t i = 0; i < n_rows; ++i) {
+      const std::uint32_t row = rows[i];
+      const bool left = (axis ? axis[row] : best_values_[i]) <= threshold;
+      rows[n_left] = row;
+      right_[n_right] = row;
+      n_left += left;
+      n_right += !left;
+    }
+    std::copy(right_.begin(), right_.begin() + n_right, rows + n_left);
+    tree_.gains[task.node] = found.gain;
+    const std::int32_t feature = add_projection(direction);
+    const std::size_t middle = task.begin + n_left;
+    const Task left{task.begin, middle, task.depth + 1, found.memory, add_node()};
+    const Task right{middle, task.end, task.depth + 1, found.memory, add_node()};
+    tree_.nodes[task.node] = {feature, threshold, {left.node, right.node}};
+    return {left, right};
+  }
+
+  std::int32_t add_projection(const Direction& direction) {
+    if (direction.is_axis()) return direction.features[0];
+    tree_.features.insert(tree_.features.end(), direction.features,
+                          direction.features + direction.size);
+    tree_.loadings.insert(tree_.loadings.end(), direction.weights,
+                          direction.weights + direction.size);
+    tree_.starts.push_back(static_cast<std::int32_t>(tree_.features.size()));
+    return -static_cast<std::int32_t>(tree_.starts.size());
+  }
+
+  std::int32_t add_node() {
+    tree_.nodes.push_back({-1, 0.0f, {0, 0}});
+    tree_.weights.push_back(0.0);
+    tree_.gains.push_back(0.0);
+    return static_cast<std::int32_t>(tree_.nodes.size()) - 1;
+  }
+
+  // The target still holds the node's rows.
+  void make_leaf(std::int32_t node) {
+    const std::int32_t value = target_.leaf(tree_.values);
+    tree_.nodes[node] = {-1, 0.0f, {value, value}};
+  }
+
+  const Columns& columns_;
+  Target& target_;
+  Proposal& proposal_;
+  std::vector<std::uint32_t> rows_;
+  Rng rng_;
+  Limits limits_;
+  std::function<bool()> should_stop_;
+  SplitSearch<Target> search_;
+  std::vector<float> values_, best_values_;
+  std::vector<std::uint32_t> right_;
+  std::size_t work_ = 0;
+  GrownTree tree_;
+};
+
+}  // namespace jarf

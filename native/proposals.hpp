@@ -1,0 +1,322 @@
+// What a node tries. The grower asks a proposal for candidate directions, one after the other, and
+// knows nothing else about it: here are plain axes, sparse random directions, and the sequence of
+// several proposals.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <numeric>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "columns.hpp"
+#include "rng.hpp"
+#include "target.hpp"
+
+namespace jarf {
+
+// A sparse vector over the columns. One feature of weight 1 is a plain axis.
+struct Direction {
+  const std::int32_t* features = nullptr;
+  const float* weights = nullptr;
+  std::size_t size = 0;
+  bool is_axis() const { return size == 1 && weights[0] == 1.0f; }
+};
+
+// What a proposal may look at in a node.
+struct NodeView {
+  const std::uint32_t* rows;  // of the training matrix
+  std::size_t n_rows;
+  std::int32_t depth;
+  std::int32_t memory;  // what `memory()` said at the parent; 0 at the root
+  NodeLabels labels;
+  Rng* rng;
+};
+
+// The proposal of one tree. It counts its candidates itself: one that turns out to be constant in
+// the node is reported back by `was_constant` and does not count.
+class Proposal {
+ public:
+  virtual ~Proposal() = default;
+  virtual void begin(const NodeView& node) = 0;
+  virtual bool next(Direction& candidate) = 0;  // false: no more in this node
+  virtual void was_constant() {}
+  virtual std::int32_t memory() const { return 0; }  // handed on to both children
+};
+
+// A recipe from which every tree of a forest makes its own proposal.
+class ProposalSpec {
+ public:
+  virtual ~ProposalSpec() = default;
+  virtual std::unique_ptr<Proposal> make(const Columns& columns) const = 0;
+};
+
+// Draws features without replacement and remembers which are constant in the node. Its order is:
+// constants, features drawn in this node, the rest. A node moves only what lies behind the
+// constants it was born with, so a tree grown depth first hands on no more than their number.
+class FeaturePool {
+ public:
+  // With `chances`, features are drawn in proportion to them and those of chance 0 never.
+  FeaturePool(std::size_t n_features, const std::vector<double>& chances)
+      : order_(n_features), place_(n_features) {
+    std::iota(order_.begin(), order_.end(), 0);
+    std::iota(place_.begin(), place_.end(), 0);
+    double sum = 0.0;
+    for (const double chance : chances) cumulated_.push_back(sum += chance);
+    chances_ = chances;
+  }
+
+  void begin(std::int32_t n_constant) {
+    n_constant_ = static_cast<std::size_t>(n_constant);
+    front_ = n_constant_;
+    ++visit_;
+  }
+  // Put what was drawn back, constants apart.
+  void put_back() { front_ = n_constant_; }
+  std::size_t n_left() const { return order_.size() - front_; }
+  std::int32_t n_constant() const { return static_cast<std::int32_t>(n_constant_); }
+
+  // The next feature, or -1 where none is left.
+  std::int32_t draw(Rng& rng) {
+    if (front_ == order_.size()) return -1;
+    std::size_t at;
+    if (cumulated_.empty()) {
+      at = front_ + rng.below(static_cast<std::uint32_t>(n_left()));
+    } else {
+      const std::int32_t feature = draw_by_chance(rng);
+      if (feature < 0) return -1;
+      at = place_[feature];
+    }
+    exchange(at, front_);
+    return order_[front_++];
+  }
+
+  // The next feature that is not constant in the node, or -1. What was seen to vary in this node
+  // is not looked at again; `begin` starts afresh.
+  std::int32_t draw_varying(const Columns& columns, const NodeView& node) {
+    seen_.resize(order_.size(), 0);
+    std::int32_t feature;
+    while ((feature = draw(*node.rng)) >= 0) {
+      if (seen_[feature] == visit_) break;
+      const float* column = columns.column(feature);
+      std::size_t i = 1;
+      while (i < node.n_rows && column[node.rows[i]] == column[node.rows[0]]) ++i;
+      if (i < node.n_rows) {
+        seen_[feature] = visit_;
+        break;
+      }
+      last_was_constant();
+    }
+    return feature;
+  }
+
+  // The feature drawn last is constant in this node and below.
+  void last_was_constant() { exchange(n_constant_++, front_ - 1); }
+
+ private:
+  void exchange(std::size_t a, std::size_t b) {
+    std::swap(order_[a], order_[b]);
+    place_[order_[a]] = static_cast<std::uint32_t>(a);
+    place_[order_[b]] = static_cast<std::uint32_t>(b);
+  }
+
+  // Draw from all and refuse what is taken; where that takes long, draw from the rest exactly.
+  std::int32_t draw_by_chance(Rng& rng) {
+    for (int attempt = 0; attempt < 16; ++attempt) {
+      const double mark = rng.uniform() * cumulated_.back();
+      const auto found = std::upper_bound(cumulated_.begin(), cumulated_.end(), mark);
+      const std::int32_t feature = static_cast<std::int32_t>(
+          std::min<std::ptrdiff_t>(found - cumulated_.begin(), cumulated_.size() - 1));
+      if (place_[feature] >= front_ && chances_[feature] > 0.0) return feature;
+    }
+    double left = 0.0;
+    for (std::size_t at = front_; at < order_.size(); ++at) left += chances_[order_[at]];
+    double mark = rng.uniform() * left;
+    std::int32_t last = -1;
+    for (std::size_t at = front_; at < order_.size(); ++at) {
+      const double chance = chances_[order_[at]];
+      if (!(chance > 0.0)) continue;
+      last = order_[at];
+      mark -= chance;
+      if (mark < 0.0) break;
+    }
+    return last;
+  }
+
+  std::vector<std::int32_t> order_;
+  std::vector<std::uint32_t> place_;
+  std::vector<double> chances_, cumulated_;
+  std::size_t n_constant_ = 0, front_ = 0;
+  std::vector<std::uint64_t> seen_;  // the visit in which each feature was seen to vary
+  std::uint64_t visit_ = 0;
+};
+
+// Plain axes: a random forest.
+class Axes : public Proposal {
+ public:
+  Axes(std::size_t n_features, std::size_t n_candidates, const std::vector<double>& chances)
+      : pool_(n_features, chances), n_candidates_(n_candidates) {}
+
+  void begin(const NodeView& node) override {
+    rng_ = node.rng;
+    n_found_ = 0;
+    pool_.begin(node.memory);
+  }
+  bool next(Direction& candidate) override {
+    if (n_found_ == n_candidates_) return false;
+    feature_ = pool_.draw(*rng_);
+    if (feature_ < 0) return false;
+    ++n_found_;
+    candidate = {&feature_, &one_, 1};
+    return true;
+  }
+  void was_constant() override {
+    --n_found_;
+    pool_.last_was_constant();
+  }
+  std::int32_t memory() const override { return pool_.n_constant(); }
+
+ private:
+  FeaturePool pool_;
+  std::size_t n_candidates_, n_found_ = 0;
+  std::int32_t feature_ = -1;
+  float one_ = 1.0f;
+  Rng* rng_ = nullptr;
+};
+
+// Sparse random directions (SPORF): a few features, each with a weight of plus or minus its scale.
+// The number of features is a Poisson draw without zero; features that are constant in the node are
+// passed over. Where all sums turn out to be constant axes follow, so that no node that could be
+// split becomes a leaf.
+class SparseRandom : public Proposal {
+ public:
+  SparseRandom(const Columns& columns, std::size_t n_candidates, double mean_size,
+               const std::vector<float>& scales)
+      : columns_(columns),
+        pool_(scales.size(), {}),
+        scales_(scales),
+        n_candidates_(n_candidates) {
+    const double most = mean_size + 10.0 * std::sqrt(mean_size) + 10.0;
+    double sum = 0.0;
+    for (std::size_t size = 1; size <= scales.size() && static_cast<double>(size) <= most; ++size) {
+      const double k = static_cast<double>(size);
+      sum += std::exp(k * std::log(mean_size) - mean_size - std::lgamma(k + 1.0));
+      size_chances_.push_back(sum);
+    }
+  }
+
+  void begin(const NodeView& node) override {
+    node_ = node;
+    n_found_ = n_tried_ = 0;
+    pool_.begin(node.memory);
+  }
+
+  bool next(Direction& candidate) override {
+    if (n_found_ == n_candidates_) return false;
+    const std::size_t enough = 2 * n_candidates_ + 8;
+    const bool desperate = n_tried_ >= enough;
+    if (desperate && n_found_ > 0) return false;
+    if (n_tried_ <= enough) pool_.put_back();
+    const std::size_t size = desperate ? 1 : draw_size();
+    features_.clear();
+    weights_.clear();
+    while (features_.size() < size) {
+      const std::int32_t feature = pool_.draw_varying(columns_, node_);
+      if (feature < 0) break;
+      features_.push_back(feature);
+      weights_.push_back((node_.rng->next() >> 63) ? scales_[feature] : -scales_[feature]);
+    }
+    if (features_.empty()) return false;
+    if (features_.size() == 1) weights_[0] = 1.0f;
+    ++n_found_;
+    ++n_tried_;
+    candidate = {features_.data(), weights_.data(), features_.size()};
+    return true;
+  }
+  void was_constant() override { --n_found_; }
+  std::int32_t memory() const override { return pool_.n_constant(); }
+
+ private:
+  std::size_t draw_size() {
+    const double mark = node_.rng->uniform() * size_chances_.back();
+    const auto found = std::upper_bound(size_chances_.begin(), size_chances_.end(), mark);
+    return 1 + std::min<std::size_t>(found - size_chances_.begin(), size_chances_.size() - 1);
+  }
+
+  const Columns& columns_;
+  FeaturePool pool_;
+  std::vector<float> scales_;
+  std::size_t n_candidates_, n_found_ = 0, n_tried_ = 0;
+  std::vector<double> size_chances_;
+  std::vector<std::int32_t> features_;
+  std::vector<float> weights_;
+  NodeView node_{};
+};
+
+// One proposal after the other in every node. The first one's memory is kept.
+class Sequence : public Proposal {
+ public:
+  explicit Sequence(std::vector<std::unique_ptr<Proposal>> parts) : parts_(std::move(parts)) {}
+
+  void begin(const NodeView& node) override {
+    node_ = node;
+    at_ = 0;
+    parts_[0]->begin(node_);
+  }
+  bool next(Direction& candidate) override {
+    while (!parts_[at_]->next(candidate)) {
+      if (at_ + 1 == parts_.size()) return false;
+      NodeView without_memory = node_;
+      without_memory.memory = 0;
+      parts_[++at_]->begin(without_memory);
+    }
+    return true;
+  }
+  void was_constant() override { parts_[at_]->was_constant(); }
+  std::int32_t memory() const override { return parts_[0]->memory(); }
+
+ private:
+  std::vector<std::unique_ptr<Proposal>> parts_;
+  NodeView node_{};
+  std::size_t at_ = 0;
+};
+
+// --- the recipes -------------------------------------------------------------------------------
+
+struct AxesSpec : ProposalSpec {
+  std::size_t n_candidates;
+  std::vector<double> chances;  // empty: all alike
+  std::unique_ptr<Proposal> make(const Columns& columns) const override {
+    if (!chances.empty() && chances.size() != columns.n_columns) {
+      throw std::invalid_argument("chances must be empty or have one entry a column");
+    }
+    return std::make_unique<Axes>(columns.n_columns, n_candidates, chances);
+  }
+};
+
+struct SparseRandomSpec : ProposalSpec {
+  std::size_t n_candidates;
+  double mean_size;
+  std::vector<float> scales;
+  std::unique_ptr<Proposal> make(const Columns& columns) const override {
+    if (scales.size() != columns.n_columns) {
+      throw std::invalid_argument("scales must have one entry a column");
+    }
+    return std::make_unique<SparseRandom>(columns, n_candidates, mean_size, scales);
+  }
+};
+
+struct SequenceSpec : ProposalSpec {
+  std::vector<std::shared_ptr<ProposalSpec>> parts;
+  std::unique_ptr<Proposal> make(const Columns& columns) const override {
+    std::vector<std::unique_ptr<Proposal>> made;
+    for (const auto& part : parts) made.push_back(part->make(columns));
+    return std::make_unique<Sequence>(std::move(made));
+  }
+};
+
+}  // namespace jarf

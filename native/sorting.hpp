@@ -1,0 +1,106 @@
+// Sorting the values of a node: one 64-bit key a row, the value's bits above, the row below.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+namespace jarf {
+
+// Bits that compare as the floats do. Adding zero makes -0 and +0 one value.
+inline std::uint32_t ordered_bits(float value) {
+  value += 0.0f;
+  std::uint32_t bits;
+  std::memcpy(&bits, &value, sizeof bits);
+  return bits ^ ((bits >> 31) ? 0xffffffffU : 0x80000000U);
+}
+
+inline float float_of_bits(std::uint32_t bits) {
+  bits ^= (bits >> 31) ? 0x80000000U : 0xffffffffU;
+  float value;
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+using Key = std::uint64_t;
+inline Key make_key(float value, std::size_t i) {
+  return (static_cast<Key>(ordered_bits(value)) << 32) | static_cast<std::uint32_t>(i);
+}
+inline std::uint32_t key_bits(Key key) { return static_cast<std::uint32_t>(key >> 32); }
+inline std::uint32_t key_row(Key key) { return static_cast<std::uint32_t>(key); }
+
+inline void insertion_sort(Key* keys, std::size_t n) {
+  for (std::size_t i = 1; i < n; ++i) {
+    const Key key = keys[i];
+    std::size_t j = i;
+    for (; j > 0 && keys[j - 1] > key; --j) keys[j] = keys[j - 1];
+    keys[j] = key;
+  }
+}
+
+// Least significant digit first, over the bits of the value only: keys come in with their rows
+// ascending and the sort is stable, so the result is the order of the whole keys.
+inline void radix_sort(Key*& keys, Key*& spare, std::size_t n) {
+  constexpr int kDigits = 4, kRadix = 256;
+  std::uint32_t counts[kDigits][kRadix] = {};
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::uint32_t bits = key_bits(keys[i]);
+    for (int digit = 0; digit < kDigits; ++digit) ++counts[digit][(bits >> (8 * digit)) & 255];
+  }
+  for (int digit = 0; digit < kDigits; ++digit) {
+    std::uint32_t* count = counts[digit];
+    const int shift = 32 + 8 * digit;
+    if (count[(keys[0] >> shift) & 255] == n) continue;  // all alike in this digit
+    std::uint32_t start = 0;
+    for (int value = 0; value < kRadix; ++value) {
+      const std::uint32_t here = count[value];
+      count[value] = start;
+      start += here;
+    }
+    for (std::size_t i = 0; i < n; ++i) spare[count[(keys[i] >> shift) & 255]++] = keys[i];
+    std::swap(keys, spare);
+  }
+}
+
+// Spreads the keys over as many buckets of equal width as there are rows; what is left is a nearly
+// sorted row of keys. False, and nothing done, where the values crowd in few buckets.
+inline bool bucket_sort(Key*& keys, Key*& spare, const float* values, std::size_t n, float lowest,
+                        float highest, std::vector<std::uint32_t>& starts) {
+  const float scale = static_cast<float>(n) / (highest - lowest);
+  if (!(scale < 1e30f)) return false;
+  const auto bucket_of = [&](float value) {
+    return std::min(static_cast<std::size_t>((value - lowest) * scale), n - 1);
+  };
+  starts.assign(n, 0);
+  for (std::size_t i = 0; i < n; ++i) ++starts[bucket_of(values[i])];
+  std::uint32_t start = 0, fullest = 0;
+  for (std::size_t bucket = 0; bucket < n; ++bucket) {
+    const std::uint32_t here = starts[bucket];
+    fullest = std::max(fullest, here);
+    starts[bucket] = start;
+    start += here;
+  }
+  if (fullest > 24) return false;
+  for (std::size_t i = 0; i < n; ++i) spare[starts[bucket_of(values[i])]++] = keys[i];
+  std::swap(keys, spare);
+  insertion_sort(keys, n);
+  return true;
+}
+
+// Sorts the keys of `values`, which lie between `lowest` and `highest`.
+inline void sort_keys(Key*& keys, Key*& spare, const float* values, std::size_t n, float lowest,
+                      float highest, std::vector<std::uint32_t>& scratch) {
+  if (n <= 20) {
+    insertion_sort(keys, n);
+  } else if (n > 4096 || !bucket_sort(keys, spare, values, n, lowest, highest, scratch)) {
+    if (n <= 160) {
+      std::sort(keys, keys + n);
+    } else {
+      radix_sort(keys, spare, n);
+    }
+  }
+}
+
+}  // namespace jarf

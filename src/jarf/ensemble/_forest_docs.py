@@ -1,0 +1,89 @@
+"""The parts of a docstring that all forests share, written once."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+_Class = TypeVar("_Class", bound=type)
+
+_LIMITS = """\
+max_depth : int, default=None
+    The depth at which every node is a leaf. None: no limit.
+min_samples_split : int or float, default=2
+    A node of fewer rows is a leaf; a float is a fraction of the rows.
+min_samples_leaf : int or float, default=1
+    The least number of rows in a leaf, whatever their weights; a float is a fraction.
+min_weight_fraction_leaf : float, default=0.0
+    The least share of a tree's weight in a leaf.
+max_leaf_nodes : int, default=None
+    With a number, the node that gains most is split next until there are so many leaves.
+min_impurity_decrease : float, default=0.0
+    A split must lower the impurity, weighted by the node's share, by at least so much."""
+
+_SAMPLING = """\
+max_samples : int or float, default=None
+    Rows drawn for each tree if ``bootstrap``. None: as many as there are; a float is a fraction.
+oob_score : bool or callable, default=False
+    Whether to predict the rows that a tree's bootstrap left out. A callable
+    ``score(y_true, y_pred)`` replaces {score}.
+n_jobs : int, default=None
+    Threads. The result does not depend on them.
+random_state : int, RandomState instance or None, default=None
+    Seeds the bootstrap and the candidates; every tree has its own stream.
+verbose : int, default=0
+    Progress: 1 for a summary, 10 for a line every few trees.
+warm_start : bool, default=False
+    Keep the trees of the last fit and grow ``n_estimators`` in all."""
+
+_CLASS_WEIGHT = """\
+class_weight : dict or "balanced", default=None
+    Weights of the classes, multiplied with the rows' weights."""
+
+_CRITERION = """\
+criterion : {{"gini", "entropy"}}, default="{criterion}"
+    What a split is judged by."""
+
+_ATTRIBUTES = """\
+feature_importances_ : ndarray of shape (n_features_in_,)
+    Decrease of impurity, credited to the original columns through the cuts' weights.
+forest_ : Forest
+    The arrays of all trees.
+oob_score_ : float
+    If ``oob_score``.
+n_features_in_ : int
+    Number of columns seen in fit.
+feature_names_in_ : ndarray of shape (n_features_in_,)
+    Their names, where X had names."""
+
+_CLASSIFIER_ATTRIBUTES = """\
+classes_ : ndarray of shape (n_classes_,)
+    The labels.
+n_classes_ : int
+    How many there are.
+oob_decision_function_ : ndarray of shape (n_samples, n_classes_)
+    If ``oob_score``: class probabilities from the trees that did not see the row."""
+
+_REGRESSOR_ATTRIBUTES = """\
+oob_prediction_ : ndarray of shape (n_samples,)
+    If ``oob_score``: predictions from the trees that did not see the row."""
+
+
+def documented(cls: _Class) -> _Class:
+    """Fill the marks <criterion>, <limits>, <sampling> and <attributes> of a class docstring."""
+    classifies = cls.__name__.endswith("Classifier")
+    default = vars(cls)["__init__"].__kwdefaults__
+    sampling = _SAMPLING.format(score="the accuracy" if classifies else "R2")
+    attributes = (_CLASSIFIER_ATTRIBUTES if classifies else _REGRESSOR_ATTRIBUTES, _ATTRIBUTES)
+    parts = {
+        "<criterion>": _CRITERION.format(criterion=default.get("criterion")),
+        "<limits>": _LIMITS,
+        "<sampling>": f"{sampling}\n{_CLASS_WEIGHT}" if classifies else sampling,
+        "<attributes>": "\n".join(attributes),
+    }
+    lines = []
+    for line in (cls.__doc__ or "").splitlines():
+        indent = line[: len(line) - len(line.lstrip())]
+        text = parts.get(line.strip())
+        lines += [line] if text is None else [(indent + part) for part in text.splitlines()]
+    cls.__doc__ = "\n".join(lines)
+    return cls

@@ -1,0 +1,350 @@
+"""The generator and the proposals of ``native/``, in plain Python: the same draws, slowly."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.linalg.lapack import dsyev
+
+_WORD = 2**64 - 1
+
+
+class Rng:
+    """The xoshiro256** generator of one tree."""
+
+    def __init__(self, seed: int) -> None:
+        self.state = []
+        for _ in range(4):
+            seed = (seed + 0x9E3779B97F4A7C15) & _WORD
+            mixed = ((seed ^ (seed >> 30)) * 0xBF58476D1CE4E5B9) & _WORD
+            mixed = ((mixed ^ (mixed >> 27)) * 0x94D049BB133111EB) & _WORD
+            self.state.append(mixed ^ (mixed >> 31))
+
+    def next(self) -> int:
+        s = self.state
+        result = (_rotate((s[1] * 5) & _WORD, 7) * 9) & _WORD
+        shifted = (s[1] << 17) & _WORD
+        s[2] ^= s[0]
+        s[3] ^= s[1]
+        s[1] ^= s[2]
+        s[0] ^= s[3]
+        s[2] ^= shifted
+        s[3] = _rotate(s[3], 45)
+        return result
+
+    def below(self, bound: int) -> int:
+        return ((self.next() >> 32) * bound) >> 32
+
+    def uniform(self) -> float:
+        return (self.next() >> 11) * 2.0**-53
+
+
+def _rotate(word: int, by: int) -> int:
+    return ((word << by) | (word >> (64 - by))) & _WORD
+
+
+class NodeView(NamedTuple):
+    """What a proposal may look at in a node."""
+
+    X: np.ndarray  # (n_node_rows, n_features), float32
+    memory: int
+    weights: np.ndarray
+    classes: np.ndarray | None  # numbered within the node
+    n_classes: int
+    responses: np.ndarray | None  # centred within the node
+    rng: Rng
+
+
+class FeaturePool:
+    """Features in the order: constant in the node, drawn in it, the rest."""
+
+    def __init__(self, n_features: int, chances: np.ndarray | None = None) -> None:
+        self.order = list(range(n_features))
+        self.chances = [] if chances is None else chances.tolist()
+        self.cumulated = np.cumsum(self.chances).tolist()
+        self.n_constant = self.front = 0
+
+    def begin(self, n_constant: int) -> None:
+        self.n_constant = self.front = n_constant
+
+    def put_back(self) -> None:
+        self.front = self.n_constant
+
+    def draw(self, rng: Rng) -> int:
+        n_left = len(self.order) - self.front
+        if n_left == 0:
+            return -1
+        if not self.chances:
+            at = self.front + rng.below(n_left)
+        else:
+            feature = self._draw_by_chance(rng)
+            if feature < 0:
+                return -1
+            at = self.order.index(feature)
+        self._exchange(at, self.front)
+        self.front += 1
+        return self.order[self.front - 1]
+
+    def draw_varying(self, node: NodeView) -> int:
+        while (feature := self.draw(node.rng)) >= 0:
+            if np.any(node.X[:, feature] != node.X[0, feature]):
+                break
+            self.last_was_constant()
+        return feature
+
+    def last_was_constant(self) -> None:
+        self._exchange(self.n_constant, self.front - 1)
+        self.n_constant += 1
+
+    def _exchange(self, a: int, b: int) -> None:
+        self.order[a], self.order[b] = self.order[b], self.order[a]
+
+    def _draw_by_chance(self, rng: Rng) -> int:
+        for _ in range(16):
+            mark = rng.uniform() * self.cumulated[-1]
+            feature = min(bisect_right(self.cumulated, mark), len(self.cumulated) - 1)
+            if self.order.index(feature) >= self.front and self.chances[feature] > 0:
+                return feature
+        rest = self.order[self.front :]
+        left = 0.0
+        for feature in rest:
+            left += self.chances[feature]
+        mark, last = rng.uniform() * left, -1
+        for feature in rest:
+            if self.chances[feature] > 0:
+                last = feature
+                mark -= self.chances[feature]
+                if mark < 0:
+                    break
+        return last
+
+
+class Axes:
+    """Plain axes."""
+
+    def __init__(self, n_candidates: int, chances: np.ndarray) -> None:
+        self.n_candidates, self.chances = n_candidates, chances
+
+    def make(self, n_features: int) -> Axes:
+        made = Axes(self.n_candidates, self.chances)
+        made.pool = FeaturePool(n_features, self.chances)
+        return made
+
+    pool: FeaturePool
+
+    def begin(self, node: NodeView) -> None:
+        self.rng, self.n_found = node.rng, 0
+        self.pool.begin(node.memory)
+
+    def next(self) -> tuple[list[int], np.ndarray] | None:
+        if self.n_found == self.n_candidates:
+            return None
+        feature = self.pool.draw(self.rng)
+        if feature < 0:
+            return None
+        self.n_found += 1
+        return [feature], np.ones(1, np.float32)
+
+    def was_constant(self) -> None:
+        self.n_found -= 1
+        self.pool.last_was_constant()
+
+    def memory(self) -> int:
+        return self.pool.n_constant
+
+
+class SparseRandom:
+    """Sparse random directions."""
+
+    pool: FeaturePool
+
+    def __init__(self, n_candidates: int, mean_size: float, scales: np.ndarray) -> None:
+        self.n_candidates, self.mean_size, self.scales = n_candidates, mean_size, scales
+        self.size_chances: list[float] = []
+        most, total = mean_size + 10.0 * math.sqrt(mean_size) + 10.0, 0.0
+        for size in range(1, len(scales) + 1):
+            if size > most:
+                break
+            total += math.exp(size * math.log(mean_size) - mean_size - math.lgamma(size + 1.0))
+            self.size_chances.append(total)
+
+    def make(self, n_features: int) -> SparseRandom:
+        made = SparseRandom(self.n_candidates, self.mean_size, self.scales)
+        made.pool = FeaturePool(n_features)
+        return made
+
+    def begin(self, node: NodeView) -> None:
+        self.node, self.n_found, self.n_tried = node, 0, 0
+        self.pool.begin(node.memory)
+
+    def next(self) -> tuple[list[int], np.ndarray] | None:
+        if self.n_found == self.n_candidates:
+            return None
+        enough = 2 * self.n_candidates + 8
+        desperate = self.n_tried >= enough
+        if desperate and self.n_found > 0:
+            return None
+        if self.n_tried <= enough:
+            self.pool.put_back()
+        size = 1 if desperate else self._draw_size()
+        features: list[int] = []
+        weights: list[float] = []
+        while len(features) < size:
+            feature = self.pool.draw_varying(self.node)
+            if feature < 0:
+                break
+            features.append(feature)
+            sign = 1 if self.node.rng.next() >> 63 else -1
+            weights.append(sign * self.scales[feature])
+        if not features:
+            return None
+        self.n_found += 1
+        self.n_tried += 1
+        return features, np.array(weights if len(features) > 1 else [1.0], np.float32)
+
+    def _draw_size(self) -> int:
+        mark = self.node.rng.uniform() * self.size_chances[-1]
+        return 1 + min(bisect_right(self.size_chances, mark), len(self.size_chances) - 1)
+
+    def was_constant(self) -> None:
+        self.n_found -= 1
+
+    def memory(self) -> int:
+        return self.pool.n_constant
+
+
+class CanonicalCorrelation:
+    """Canonical correlation directions."""
+
+    pool: FeaturePool
+
+    def __init__(self, n_features: int, resample: bool, dsyev: Any = None) -> None:
+        self.n_drawn, self.resample = n_features, resample
+
+    def make(self, n_features: int) -> CanonicalCorrelation:
+        made = CanonicalCorrelation(min(self.n_drawn, n_features), self.resample)
+        made.pool = FeaturePool(n_features)
+        return made
+
+    def begin(self, node: NodeView) -> None:
+        self.pool.begin(node.memory)
+        self.n_good = 0
+        self.features: list[int] = []
+        while len(self.features) < self.n_drawn:
+            feature = self.pool.draw_varying(node)
+            if feature < 0:
+                break
+            self.features.append(feature)
+        self.queue: list[tuple[list[int], np.ndarray]] = []
+        if not self.features:
+            return
+        n_rows = len(node.X)
+        rows = np.arange(n_rows)
+        if self.resample and n_rows >= 3:
+            rows = np.array([node.rng.below(n_rows) for _ in rows])
+        components = self._components(node, rows)
+        if components is None and self.resample:
+            components = self._components(node, np.arange(n_rows))
+        self.queue = [(self.features, component) for component in components or []]
+        self.spare = [([feature], np.ones(1, np.float32)) for feature in self.features]
+
+    def next(self) -> tuple[list[int], np.ndarray] | None:
+        if not self.queue and self.features and self.n_good == 0 and self.spare:
+            self.queue = [self.spare.pop(0)]
+        if not self.queue:
+            return None
+        self.n_good += 1
+        return self.queue.pop(0)
+
+    def was_constant(self) -> None:
+        self.n_good -= 1
+
+    def memory(self) -> int:
+        return self.pool.n_constant
+
+    def _components(self, node: NodeView, rows: np.ndarray) -> list[np.ndarray] | None:
+        """Return the directions, or None where rows or labels do not vary."""
+        weights = node.weights[rows]
+        roots = np.sqrt(weights / _sum(weights))
+        x = node.X[rows][:, self.features].astype(float)
+        means = _sum((roots * roots)[:, None] * x)
+        x = roots[:, None] * (x - means)
+        deviations = np.sqrt(_sum(x * x))
+        varies = deviations > 1e-12 * np.abs(means)
+        if not varies.any():
+            return None
+        x *= np.where(varies, 1.0 / np.where(varies, deviations, 1.0), 0.0)
+        links, n_components = self._links(node, rows, roots, x)
+        if n_components == 0:
+            return None
+        correlations = _sum(x[:, :, None] * x[:, None, :])
+        spectrum, vectors, _ = dsyev(correlations)
+        kept = spectrum > 1e-8 * spectrum[-1]
+        basis = (vectors.T / np.sqrt(np.where(kept, spectrum, 1.0))[:, None])[kept]
+        whitened = _sum(links.T[:, :, None] * basis.T[:, None, :])
+        between = _sum(whitened[:, :, None] * whitened[:, None, :])
+        spectrum, vectors, _ = dsyev(between)
+        components = []
+        for r in range(min(n_components, len(basis))):
+            at = len(basis) - 1 - r
+            if r > 0 and not spectrum[at] > 1e-10 * spectrum[-1]:
+                break
+            loadings = _sum(vectors[:, at, None] * basis)
+            scale = deviations * np.sqrt(_sum(loadings * loadings))
+            fine = varies & (scale > 0)
+            component = np.where(fine, loadings / np.where(fine, scale, 1.0), 0.0)
+            components.append(component.astype(np.float32))
+        return components
+
+    def _links(
+        self, node: NodeView, rows: np.ndarray, roots: np.ndarray, x: np.ndarray
+    ) -> tuple[np.ndarray, int]:
+        """Return the standardised scatter with the labels, and the number of components."""
+        if node.classes is None:
+            assert node.responses is not None
+            y = node.responses[rows]
+            y = roots * (y - _sum(roots * roots * y))
+            return _sum(y[:, None] * x)[None, :], int(_sum(y * y) > 0)
+        classes = node.classes[rows]
+        links, shares = np.zeros((node.n_classes, x.shape[1])), np.zeros(node.n_classes)
+        np.add.at(links, classes, roots[:, None] * x)
+        np.add.at(shares, classes, roots * roots)
+        seen = shares > 0
+        links[seen] /= np.sqrt(shares[seen])[:, None]
+        return links, min(x.shape[1], int(seen.sum()) - 1)
+
+
+class Sequence:
+    """One proposal after the other."""
+
+    def __init__(self, parts: list[Any]) -> None:
+        self.parts = parts
+
+    def make(self, n_features: int) -> Sequence:
+        return Sequence([part.make(n_features) for part in self.parts])
+
+    def begin(self, node: NodeView) -> None:
+        self.node, self.at = node, 0
+        self.parts[0].begin(node)
+
+    def next(self) -> tuple[list[int], np.ndarray] | None:
+        while (candidate := self.parts[self.at].next()) is None:
+            if self.at + 1 == len(self.parts):
+                return None
+            self.at += 1
+            self.parts[self.at].begin(self.node._replace(memory=0))
+        return candidate
+
+    def was_constant(self) -> None:
+        self.parts[self.at].was_constant()
+
+    def memory(self) -> int:
+        return self.parts[0].memory()
+
+
+def _sum(array: np.ndarray) -> Any:
+    """Add along the first axis one after the other, as the compiled loops do."""
+    return np.cumsum(array, axis=0)[-1]
