@@ -164,7 +164,7 @@ METHODS = (
         _jarf,
         variants=VARIANTS,
         inspect=_inspect,
-        note="the paper's recipe: RF, as above, on X H",
+        note="the paper's: RF on X H",
     ),
     Method(
         "JARF-XGB",

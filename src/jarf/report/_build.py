@@ -98,6 +98,7 @@ def _summary_and_tables(
         "run": results.settings,
         "environment": _json(Path(folder) / "environment.json", []),
         "counts": {"rows": len(results.rows), "errors": len(results.errors)},
+        "unfinished": results.unfinished().strip(),
         "experiments": [
             {
                 "name": name,
@@ -231,7 +232,8 @@ def _lead(summary: dict[str, Any]) -> str:
         f'<p class="soft">{counts["rows"]:,} fits on {len(real)} datasets, budget '
         f"<b>{escape(str(run.get('name', '?')))}</b>: {run.get('repeats', '?')} x 2 "
         f"cross-validation, {cap} training rows, {run.get('n_trees', '?')} trees"
-        f"{', ' + str(counts['errors']) + ' fits failed' if counts['errors'] else ''}.</p>"
+        f"{', ' + str(counts['errors']) + ' fits failed' if counts['errors'] else ''}. "
+        f"{summary['unfinished']}</p>"
     )
 
 

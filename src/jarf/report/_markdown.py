@@ -61,7 +61,8 @@ def _headline_note(summary: dict[str, Any], paper: bool) -> str:
     return (
         f"Ours{' (the paper in brackets)' if paper else ''}. Budget {run.get('name')}, "
         f"{run.get('repeats')} x 2 splits, at most {run.get('train_cap') or 'all'} training rows, "
-        f"{run.get('n_trees')} trees. Claims of the paper: {verdicts}."
+        f"{run.get('n_trees')} trees. Claims of the paper: {verdicts}. "
+        f"{summary['unfinished']}"
     )
 
 

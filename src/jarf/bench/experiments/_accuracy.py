@@ -29,7 +29,7 @@ def split_note(results: Results) -> str:
     return (
         f"Budget {run.get('name', '?')}: {run.get('repeats', '?')} x 2 stratified "
         f"cross-validation, {rows}, {run.get('n_trees', '?')} trees. "
-        "Mean ± standard error over splits."
+        f"Mean ± standard error over splits.{results.unfinished()}"
     )
 
 

@@ -188,6 +188,16 @@ class Results:
         order = [name for name in method_names() if name in found]
         return order + sorted(found.difference(order))
 
+    def unfinished(self) -> str:
+        """What to add to a note while some fits of the main tables are still to come."""
+        real = self.datasets()
+        plain = self.frame[self.frame["dataset"].isin(real) & (self.frame["variant"] == "")]
+        counts = plain.groupby(["dataset", "method"]).size()
+        planned = 2 * self.settings.get("repeats", 0)
+        if not len(counts) or counts.min() >= planned:
+            return ""
+        return f" Not finished: {counts.min()} to {counts.max()} of {planned} splits so far."
+
     def splits(self, dataset: str, method: str, column: str, variant: str = "") -> Any:
         """Values of one column, indexed by (repeat, fold)."""
         rows = self._groups.get((dataset, method, variant))
