@@ -22,6 +22,7 @@ from jarf.bench import (
     StoreError,
     _datasets,
     _methods,
+    method_names,
     plan_study,
     read_rows,
     register_dataset,
@@ -30,6 +31,7 @@ from jarf.bench import (
     run_job,
     run_jobs,
 )
+from jarf.bench.experiments import OBLIQUE
 
 TINY = dataclasses.replace(
     BUDGETS["quick"],
@@ -79,12 +81,13 @@ def test_the_same_seed_gives_the_same_numbers():
     assert run_job(Job("wine", "JARF", cap=60, seed=1), TINY)["metrics"] != a["metrics"]
 
 
-@pytest.mark.parametrize("method", ["RF", "XGB", "PCA+RF", "LDA+RF", "JARF", "JARF-XGB"])
+@pytest.mark.parametrize("method", method_names())
 @pytest.mark.parametrize("dataset", ["digits", "diabetes"])
 def test_methods_fit_both_tasks(method, dataset):
     pytest.importorskip("xgboost")
     row = run_job(Job(dataset, method, cap=60), TINY)
     assert row["status"] == "ok", row["error"]
+    assert ("alignment" in row["extra"]) == (method in OBLIQUE)
 
 
 def test_tuning_happens_once_and_first(tmp_path):

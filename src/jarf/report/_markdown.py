@@ -58,12 +58,13 @@ def _headline_note(summary: dict[str, Any], paper: bool) -> str:
     counted = Counter(claim["verdict"] for claim in summary["claims"])
     verdicts = ", ".join(f"{v}: {counted[v]}" for v in (HOLDS, PART, NOT_HERE) if counted[v])
     run = summary["run"]
-    return (
+    text = (
         f"Ours{' (the paper in brackets)' if paper else ''}. Budget {run.get('name')}, "
         f"{run.get('repeats')} x 2 splits, at most {run.get('train_cap') or 'all'} training rows, "
         f"{run.get('n_trees')} trees. Claims of the paper: {verdicts}. "
         f"{summary['unfinished']}"
     )
+    return text.rstrip()
 
 
 def _pick(
