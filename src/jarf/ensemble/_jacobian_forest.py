@@ -13,9 +13,10 @@ from jarf.ensemble._backend import backend
 from jarf.ensemble._ccf import canonical_directions
 from jarf.ensemble._forest import Forest, GrownTree
 from jarf.ensemble._forest_docs import documented
-from jarf.ensemble._geometries import GEOMETRIES, Geometry
+from jarf.ensemble._geometries import GEOMETRIES, PLAIN, Geometry
 from jarf.ensemble._growing import Target, grow_tree, grow_trees, make_space
 from jarf.ensemble._oblique import ForestClassifierMixin, ForestRegressorMixin, ObliqueForest
+from jarf.ensemble._race import MIN_ROWS as MIN_RACE_ROWS
 from jarf.ensemble._race import Pilot, RaceResult, run_race, score_splits
 from jarf.ensemble._sources import MAX_ENTRIES, SOURCES, Table
 
@@ -147,6 +148,9 @@ class _JacobianForest(ObliqueForest):
         return np.ones(n_rows)
 
     def _race(self, X, table: Table, target: Target, rng, stages: Stages) -> RaceResult:
+        if len(X) < MIN_RACE_ROWS:
+            stages.note(f"{len(X)} rows are too few for a race: plain axes")
+            return RaceResult(PLAIN.name, [])
         geometries = list(GEOMETRIES.values())
         sources = {name for geometry in geometries for name in geometry.sources}
         splits = score_splits(len(X), rng)

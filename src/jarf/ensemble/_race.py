@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +23,8 @@ MAX_LEARN, MAX_SCORE = 2000, 4000
 # With fewer rows than this in all, every row is scored in turn.
 CROSS_FIT_BELOW = 3000
 N_FOLDS = 3
+# With fewer still there is nothing to decide by: plain axes.
+MIN_ROWS = 20
 # Trees added to a pilot in each round; after a round the worse half of the racers goes.
 ROUNDS = (8, 8, 16)
 
@@ -54,7 +57,7 @@ class RaceResult:
     """
 
     winner: str
-    rows: list[dict]
+    rows: list[dict[str, Any]]
 
     def __str__(self) -> str:
         lines = [f"{'geometry':<18} {'loss':>9} {'gain':>9} {'s.e.':>8} {'trees':>5} {'s':>6}"]
@@ -171,7 +174,7 @@ def _better_half(ranked: list[Racer]) -> list[Racer]:
 
 def _result(racers: list[Racer], finalists: list[Racer], weights) -> RaceResult:
     plain = next(racer for racer in racers if racer.geometry == PLAIN)
-    rows = []
+    rows: list[dict[str, Any]] = []
     for racer in racers:
         gain = plain.losses - racer.losses
         mean = float(np.average(gain, weights=weights))

@@ -82,7 +82,7 @@ def grow_surrogate(Z, target: Target, weights, rng, n_jobs) -> PackedForest:
 
 
 def steps_of(Z: np.ndarray) -> np.ndarray:
-    """Half a robust standard deviation; wide enough to reach the next value of a discrete column."""
+    """Half a robust standard deviation, or enough to reach the next value of a discrete column."""
     steps = STEP * robust_scale(Z)
     for j in range(Z.shape[1]):
         values = np.unique(Z[:2000, j])

@@ -51,7 +51,7 @@ class _KernelSurrogate(BaseEstimator):
         anchors = (X[rows] - self._mean) / self._scale
         target, observed = outputs[rows] - self._centre, observed[rows]
         self._root = np.eye(X.shape[1])  # of the metric: M = root root'
-        # One BLAS thread: the matrices are small, and the bits do not depend on the machine's cores.
+        # One BLAS thread: the matrices are small, and bits must not depend on the number of cores.
         with threadpool_limits(limits=1, user_api="blas"):
             for round_ in range(self.n_refinements + 1):
                 self._solve(anchors, target)
@@ -84,7 +84,8 @@ class _KernelSurrogate(BaseEstimator):
             distance = _distances(at, self._anchors)
             pull = np.exp(distance / -self._bandwidth)
             # d/dz exp(-r/h) = -(z - a) exp(-r/h) / (h r); at an anchor itself it counts as zero.
-            np.maximum(distance, 1e-7 * self._bandwidth, out=distance)
+            pull[distance < 1e-6 * self._bandwidth] = 0.0
+            np.maximum(distance, 1e-6 * self._bandwidth, out=distance)
             pull /= distance * self._bandwidth
             pull *= self._weights.T[output[block]]
             slopes[block] = (pull @ self._anchors - pull.sum(axis=1)[:, None] * at) @ self._root.T
@@ -209,7 +210,8 @@ class KernelSurrogateClassifier(ClassifierMixin, _KernelSurrogate):
         -------
         ndarray of shape (n_samples,)
         """
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+        likeliest = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[likeliest]
 
 
 class KernelSurrogateRegressor(RegressorMixin, _KernelSurrogate):
