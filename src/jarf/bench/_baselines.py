@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from jarf.bench._mechanism import alignment_of_normals
 from jarf.bench._methods import Method, Setting
 
-__all__ = ["METHODS", "XGB_GRID", "forest", "xgboost"]
+__all__ = ["METHODS", "XGB_GRID", "engine_forest", "forest", "xgboost"]
 
 XGB_GRID = {"max_depth": (3, 6, 9), "learning_rate": (0.05, 0.1), "reg_lambda": (0, 1)}
 
@@ -88,7 +88,9 @@ def _lda(setting: Setting) -> Any:
     return _projected(setting, BinnedDiscriminants(None if setting.classification else 10))
 
 
-def _oblique(stem: str) -> Any:
+def engine_forest(stem: str) -> Any:
+    """A factory of one of the forests on our engine."""
+
     def factory(setting: Setting, **params: Any) -> Any:
         import jarf
 
@@ -107,19 +109,19 @@ METHODS = (
     Method("RF", forest, note="scikit-learn's random forest"),
     Method(
         "RotF",
-        _oblique("RotationForest"),
+        engine_forest("RotationForest"),
         inspect=alignment_of_normals,
         note="Rotation Forest, 6 groups of columns",
     ),
     Method(
         "CCF",
-        _oblique("CanonicalCorrelationForest"),
+        engine_forest("CanonicalCorrelationForest"),
         inspect=alignment_of_normals,
         note="canonical correlation with the classes, with the number itself in regression",
     ),
     Method(
         "SPORF",
-        _oblique("SPORF"),
+        engine_forest("SPORF"),
         inspect=alignment_of_normals,
         note="sparse random directions",
     ),

@@ -10,7 +10,7 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.pipeline import make_pipeline
 
-from jarf.bench._baselines import XGB_GRID, forest, xgboost
+from jarf.bench._baselines import XGB_GRID, engine_forest, forest, xgboost
 from jarf.bench._mechanism import eigenvector_alignment, numeric_eigenvectors
 from jarf.bench._methods import Fit, Method, Setting
 from jarf.bench._metrics import classification_metrics, regression_metrics
@@ -171,5 +171,10 @@ METHODS = (
         lambda setting, **params: _jarf(setting, final="xgboost", **params),
         tuned_as="XGB",
         note="XGBoost on X H, with the parameters tuned for XGB",
+    ),
+    Method(
+        "JF",
+        engine_forest("JacobianForest"),
+        note="our Jacobian forest; an honest race chooses its geometry",
     ),
 )

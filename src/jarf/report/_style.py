@@ -20,6 +20,7 @@ _COLOURS = {
     "LDA+RF": "#9a7fd1",
     "JARF": "#d1491c",
     "JARF-XGB": "#8f5b34",
+    "JF": "#15803d",
 }
 _MARKERS = {
     "RF": "o",
@@ -31,6 +32,7 @@ _MARKERS = {
     "LDA+RF": ">",
     "JARF": "*",
     "JARF-XGB": "P",
+    "JF": "X",
 }
 _MORE = ("#4d7c0f", "#be123c", "#0e7490", "#7c3aed", "#a16207", "#334155")
 
