@@ -8,6 +8,7 @@ from jarf.ensemble._ccf import (
     CanonicalCorrelationForestClassifier,
     CanonicalCorrelationForestRegressor,
 )
+from jarf.ensemble._features import JacobianFeatures
 from jarf.ensemble._forest import Forest, SplitNormals
 from jarf.ensemble._geometries import GEOMETRIES, Geometry
 from jarf.ensemble._jacobian_forest import JacobianForestClassifier, JacobianForestRegressor
@@ -25,6 +26,7 @@ __all__ = [
     "Geometry",
     "JARFClassifier",
     "JARFRegressor",
+    "JacobianFeatures",
     "JacobianForestClassifier",
     "JacobianForestRegressor",
     "RotationForestClassifier",
