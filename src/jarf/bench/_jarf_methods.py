@@ -158,6 +158,18 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "m = n": {"n_probes": 10**9},
 }
 
+
+def _with_directions(setting: Setting, **params: Any) -> Any:
+    """XGBoost behind JacobianFeatures, which decides for itself whether to append anything."""
+    from jarf import JacobianFeatures
+
+    judge = xgboost(setting, **{**params, "n_estimators": 50})
+    features = JacobianFeatures(
+        switch=judge, n_jobs=setting.n_jobs, random_state=setting.random_state
+    )
+    return make_pipeline(features, xgboost(setting, **params))
+
+
 METHODS = (
     Method(
         "JARF",
@@ -171,6 +183,12 @@ METHODS = (
         lambda setting, **params: _jarf(setting, final="xgboost", **params),
         tuned_as="XGB",
         note="XGBoost on X H, with the parameters tuned for XGB",
+    ),
+    Method(
+        "XGB+J",
+        _with_directions,
+        tuned_as="XGB",
+        note="XGBoost on X and directions drawn from the EJOP, where an honest switch says so",
     ),
     Method(
         "JF",

@@ -20,6 +20,7 @@ _COLOURS = {
     "LDA+RF": "#9a7fd1",
     "JARF": "#d1491c",
     "JARF-XGB": "#8f5b34",
+    "XGB+J": "#0b7285",
     "JF": "#15803d",
 }
 _MARKERS = {
@@ -32,6 +33,7 @@ _MARKERS = {
     "LDA+RF": ">",
     "JARF": "*",
     "JARF-XGB": "P",
+    "XGB+J": "p",
     "JF": "X",
 }
 _MORE = ("#4d7c0f", "#be123c", "#0e7490", "#7c3aed", "#a16207", "#334155")
