@@ -88,8 +88,9 @@ def _lda(setting: Setting) -> Any:
     return _projected(setting, BinnedDiscriminants(None if setting.classification else 10))
 
 
-def engine_forest(stem: str) -> Any:
-    """A factory of one of the forests on our engine."""
+def engine_forest(stem: str, classification: Any = None, regression: Any = None) -> Any:
+    """A factory of one of the forests on our engine, with settings for either task."""
+    settings = {True: classification or {}, False: regression or {}}
 
     def factory(setting: Setting, **params: Any) -> Any:
         import jarf
@@ -99,7 +100,7 @@ def engine_forest(stem: str) -> Any:
             n_estimators=setting.n_trees,
             random_state=setting.random_state,
             n_jobs=setting.n_jobs,
-            **params,
+            **{**settings[setting.classification], **params},
         )
 
     return factory
@@ -109,9 +110,9 @@ METHODS = (
     Method("RF", forest, note="scikit-learn's random forest"),
     Method(
         "RotF",
-        engine_forest("RotationForest"),
+        engine_forest("RotationForest", {"criterion": "gini", "max_features": "sqrt"}),
         inspect=alignment_of_normals,
-        note="Rotation Forest, 6 groups of columns",
+        note="Rotation Forest, 6 groups of columns, trees as RF's",
     ),
     Method(
         "CCF",

@@ -21,7 +21,7 @@ from jarf.ensemble._geometries import PLAIN, Geometry
 # Rows that pilots learn from and are scored on at most.
 MAX_LEARN, MAX_SCORE = 2000, 4000
 # With fewer rows than this in all, every row is scored in turn.
-CROSS_FIT_BELOW = 3000
+CROSS_FIT_BELOW = 1500
 N_FOLDS = 3
 # With fewer still there is nothing to decide by: plain axes.
 MIN_ROWS = 20

@@ -26,6 +26,8 @@ STEP = 0.5
 # The whitened source looks at so many principal components, the kernel at so many columns.
 MAX_COMPONENTS = 200
 MAX_KERNEL_COLUMNS = 500
+# A third of the rows carries the kernel machine, within these limits.
+KERNEL_ROWS = (300, 1000)
 # Gradients are kept with so many largest entries a row.
 MAX_ENTRIES = 64
 
@@ -138,12 +140,13 @@ def kernel_source(table: Table, target: Target, rng, n_jobs) -> np.ndarray:
     if d > MAX_KERNEL_COLUMNS:
         columns = np.sort(rng.permutation(d)[:MAX_KERNEL_COLUMNS])
     Z = table.Z[:, columns].astype(np.float64)
+    n_rows = int(np.clip(len(Z) // 3, *KERNEL_ROWS))
     model: Any
     if target.n_classes:
-        model = KernelSurrogateClassifier(random_state=rng).fit(Z, target.labels)
+        model = KernelSurrogateClassifier(n_rows, random_state=rng).fit(Z, target.labels)
         _, output = np.unique(target.labels, return_inverse=True)
     else:
-        model = KernelSurrogateRegressor(random_state=rng).fit(Z, target.responses)
+        model = KernelSurrogateRegressor(n_rows, random_state=rng).fit(Z, target.responses)
         output = np.zeros(len(Z), dtype=np.intp)
     back = np.zeros(table.Z.shape)
     back[:, columns] = model.gradients(Z, output)
