@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "canonical.hpp"
+#include "gradient_draws.hpp"
 #include "grower.hpp"
 #include "predictor.hpp"
 #include "proposals.hpp"
@@ -267,6 +268,62 @@ inline void make_canonical(jarf::CanonicalSpec* self, std::size_t n_features, bo
   self->dsyev = reinterpret_cast<jarf::Dsyev>(pointer);
 }
 
+// Gradients of one surrogate at all training rows; checked when made, kept alive by the recipe.
+struct Gradients {
+  Gradients(In<float, 2> values_, In<std::int32_t, 2> features_, std::size_t n_features_)
+      : values(values_), features(features_), n_features(n_features_) {
+    const bool dense = features.shape(0) == 0;
+    require(dense ? values.shape(1) == n_features
+                  : features.shape(0) == values.shape(0) && features.shape(1) == values.shape(1),
+            "gradients must be dense, or name the column of every entry");
+    for (std::size_t k = 0; !dense && k < features.size(); ++k) {
+      require(features.data()[k] >= 0 && static_cast<std::size_t>(features.data()[k]) < n_features,
+              "a gradient names a column that is not there");
+    }
+    view = {values.data(), dense ? nullptr : features.data(), values.shape(1)};
+  }
+  In<float, 2> values;
+  In<std::int32_t, 2> features;
+  std::size_t n_features;
+  jarf::GradientSource view;
+};
+
+struct GradientDrawsSpec : jarf::ProposalSpec {
+  std::vector<std::shared_ptr<Gradients>> sources;
+  std::vector<float> spreads;
+  jarf::GradientDrawsOptions options;
+  std::unique_ptr<jarf::Proposal> make(const jarf::Columns& columns) const override {
+    std::vector<jarf::GradientSource> views;
+    for (const auto& source : sources) {
+      if (source->values.shape(0) != columns.n_rows || source->n_features != spreads.size() ||
+          columns.n_columns != spreads.size()) {
+        throw std::invalid_argument("gradients must belong to the training rows and columns");
+      }
+      views.push_back(source->view);
+    }
+    return std::make_unique<jarf::GradientDraws>(views, spreads, options);
+  }
+};
+
+inline void make_gradient_draws(GradientDrawsSpec* self,
+                                std::vector<std::shared_ptr<Gradients>> sources,
+                                In<float, 1> spreads, std::size_t n_candidates, std::size_t n_rows,
+                                std::size_t n_loadings) {
+  require(!sources.empty() && n_rows > 0, "directions need a source and at least one row");
+  new (self) GradientDrawsSpec;
+  self->sources = std::move(sources);
+  self->spreads = to_vector<float>(spreads);
+  self->options = {spreads.shape(0), n_candidates, n_rows, n_loadings};
+}
+
+inline void make_large_nodes(jarf::LargeNodesSpec* self, std::size_t min_rows,
+                             std::shared_ptr<jarf::ProposalSpec> inner) {
+  require(inner != nullptr, "an inner proposal is needed");
+  new (self) jarf::LargeNodesSpec;
+  self->min_rows = min_rows;
+  self->inner = std::move(inner);
+}
+
 inline void make_sequence(jarf::SequenceSpec* self,
                           std::vector<std::shared_ptr<jarf::ProposalSpec>> parts) {
   require(!parts.empty(), "a sequence needs at least one proposal");
@@ -292,6 +349,14 @@ inline void register_forest(nb::module_& m) {
   nb::class_<jarf::CanonicalSpec, jarf::ProposalSpec>(m, "CanonicalCorrelation")
       .def("__init__", &make_canonical, "n_features"_a, "resample"_a, "dsyev"_a,
            "chances"_a);
+  nb::class_<Gradients>(m, "Gradients")
+      .def(nb::init<In<float, 2>, In<std::int32_t, 2>, std::size_t>(), "values"_a, "features"_a,
+           "n_features"_a);
+  nb::class_<GradientDrawsSpec, jarf::ProposalSpec>(m, "GradientDraws")
+      .def("__init__", &make_gradient_draws, "sources"_a, "spreads"_a, "n_candidates"_a,
+           "n_rows"_a, "n_loadings"_a);
+  nb::class_<jarf::LargeNodesSpec, jarf::ProposalSpec>(m, "LargeNodes")
+      .def("__init__", &make_large_nodes, "min_rows"_a, "inner"_a);
   nb::class_<jarf::SequenceSpec, jarf::ProposalSpec>(m, "Sequence")
       .def("__init__", &make_sequence, "parts"_a);
 

@@ -287,6 +287,25 @@ class Sequence : public Proposal {
   std::size_t at_ = 0;
 };
 
+// A proposal for nodes of at least so many rows; smaller ones go without.
+class LargeNodes : public Proposal {
+ public:
+  LargeNodes(std::size_t min_rows, std::unique_ptr<Proposal> inner)
+      : min_rows_(min_rows), inner_(std::move(inner)) {}
+
+  void begin(const NodeView& node) override {
+    active_ = node.n_rows >= min_rows_;
+    if (active_) inner_->begin(node);
+  }
+  bool next(Direction& candidate) override { return active_ && inner_->next(candidate); }
+  void was_constant() override { inner_->was_constant(); }
+
+ private:
+  std::size_t min_rows_;
+  std::unique_ptr<Proposal> inner_;
+  bool active_ = false;
+};
+
 // --- the recipes -------------------------------------------------------------------------------
 
 struct AxesSpec : ProposalSpec {
@@ -309,6 +328,14 @@ struct SparseRandomSpec : ProposalSpec {
       throw std::invalid_argument("scales must have one entry a column");
     }
     return std::make_unique<SparseRandom>(columns, n_candidates, mean_size, scales);
+  }
+};
+
+struct LargeNodesSpec : ProposalSpec {
+  std::size_t min_rows;
+  std::shared_ptr<ProposalSpec> inner;
+  std::unique_ptr<Proposal> make(const Columns& columns) const override {
+    return std::make_unique<LargeNodes>(min_rows, inner->make(columns));
   }
 };
 

@@ -47,7 +47,7 @@ class TreeDifferences {
   }
 
  private:
-  static constexpr std::size_t kTileValues = 1 << 15;
+  static constexpr std::size_t kTileValues = 1 << 14;
   static constexpr std::size_t kLanes = 8;
 
   // A row on its way down.

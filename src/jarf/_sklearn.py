@@ -13,6 +13,7 @@ from sklearn.utils._param_validation import (
     Options,
     StrOptions,
 )
+from sklearn.utils.validation import _check_feature_names_in as check_feature_names_in
 from sklearn.utils.validation import _check_sample_weight as check_sample_weight
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "Interval",
     "Options",
     "StrOptions",
+    "check_feature_names_in",
     "check_sample_weight",
     "fit_context",
     "set_random_states",

@@ -13,6 +13,7 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
 from jarf import (
     CanonicalCorrelationForestClassifier,
+    JacobianForestClassifier,
     JARFClassifier,
     JARFRegressor,
     RotationForestRegressor,
@@ -20,6 +21,7 @@ from jarf import (
 )
 
 MODELS = [
+    JacobianForestClassifier(2, random_state=0),
     SPORFClassifier(2, random_state=0),
     CanonicalCorrelationForestClassifier(2, random_state=0),
     RotationForestRegressor(2, random_state=0),

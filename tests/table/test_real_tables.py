@@ -12,6 +12,7 @@ from sklearn.model_selection import train_test_split
 from jarf import (
     AxisForestClassifier,
     CanonicalCorrelationForestClassifier,
+    JacobianForestClassifier,
     JARFClassifier,
     RotationForestClassifier,
     SPORFClassifier,
@@ -54,6 +55,7 @@ def load(name):
     "cls",
     [
         AxisForestClassifier,
+        JacobianForestClassifier,
         CanonicalCorrelationForestClassifier,
         JARFClassifier,
         RotationForestClassifier,

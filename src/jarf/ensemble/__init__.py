@@ -8,19 +8,27 @@ from jarf.ensemble._ccf import (
     CanonicalCorrelationForestClassifier,
     CanonicalCorrelationForestRegressor,
 )
+from jarf.ensemble._features import JacobianFeatures
 from jarf.ensemble._forest import Forest, SplitNormals
+from jarf.ensemble._geometries import GEOMETRIES, Geometry
+from jarf.ensemble._jacobian_forest import JacobianForestClassifier, JacobianForestRegressor
 from jarf.ensemble._jarf import JARFClassifier, JARFRegressor
 from jarf.ensemble._rotation import RotationForestClassifier, RotationForestRegressor
 from jarf.ensemble._sporf import SPORFClassifier, SPORFRegressor
 
 __all__ = [
+    "GEOMETRIES",
     "AxisForestClassifier",
     "AxisForestRegressor",
     "CanonicalCorrelationForestClassifier",
     "CanonicalCorrelationForestRegressor",
     "Forest",
+    "Geometry",
     "JARFClassifier",
     "JARFRegressor",
+    "JacobianFeatures",
+    "JacobianForestClassifier",
+    "JacobianForestRegressor",
     "RotationForestClassifier",
     "RotationForestRegressor",
     "SPORFClassifier",

@@ -19,24 +19,34 @@ class _CanonicalCorrelationForest(ObliqueForest):
 
     def _proposal(self, X: np.ndarray) -> Any:
         plain = self._plain_axes
-        if not plain.any():
-            return self._canonical(X.shape[1], np.empty(0))
-        n_plain = int(plain.sum())
-        axes = backend().Axes(self._n_drawn(n_plain), plain.astype(float))
-        if plain.all():
+        n_plain, n_mixed = int(plain.sum()), int((~plain).sum())
+        n_drawn = None if self.max_features is None else self._n_candidates(n_mixed or 1)
+        if n_plain == 0:
+            return canonical_directions(n_mixed, n_drawn, self.projection_bootstrap)
+        n_axes = n_drawn_by_default(n_plain) if n_drawn is None else self._n_candidates(n_plain)
+        axes = backend().Axes(n_axes, plain.astype(float))
+        if n_mixed == 0:
             return axes
-        n_mixed = len(plain) - n_plain
-        return backend().Sequence([self._canonical(n_mixed, (~plain).astype(float)), axes])
+        chances = (~plain).astype(float)
+        directions = canonical_directions(n_mixed, n_drawn, self.projection_bootstrap, chances)
+        return backend().Sequence([directions, axes])
 
-    def _canonical(self, n_features: int, chances: np.ndarray) -> Any:
-        return backend().CanonicalCorrelation(
-            self._n_drawn(n_features), self.projection_bootstrap, _dsyev(), chances
-        )
 
-    def _n_drawn(self, n_features: int) -> int:
-        if self.max_features is None:
-            return min(n_features, int(np.ceil(np.log2(n_features) + 1)))
-        return min(n_features, self._n_candidates(n_features))
+def canonical_directions(
+    n_features: int, n_drawn: int | None = None, resample=True, chances: np.ndarray | None = None
+) -> Any:
+    """Make the recipe, by default with the authors' settings.
+
+    ``chances`` of 0 leave columns out; ``n_features`` is the number of the others.
+    """
+    n_drawn = n_drawn_by_default(n_features) if n_drawn is None else n_drawn
+    chances = np.empty(0) if chances is None else chances
+    return backend().CanonicalCorrelation(min(n_drawn, n_features), resample, _dsyev(), chances)
+
+
+def n_drawn_by_default(n_features: int) -> int:
+    """Return the authors' ceil(log2 d + 1), or all where that is more."""
+    return min(n_features, int(np.ceil(np.log2(n_features) + 1)))
 
 
 def _dsyev() -> Any:

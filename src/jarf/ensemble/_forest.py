@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-from joblib import Parallel, delayed
 from scipy.sparse import csr_array
 
+from jarf._threads import thread_map
 from jarf.ensemble._backend import backend
 
 BLOCK_ROWS = 1024
@@ -236,9 +236,5 @@ def _moved(nodes: np.ndarray, n_nodes: int, n_projections: int, n_values: int) -
 def _over_blocks(work: Any, n_rows: int, n_jobs: int | None) -> None:
     """Call ``work`` for every block of rows, in threads."""
     blocks = [slice(at, min(at + BLOCK_ROWS, n_rows)) for at in range(0, n_rows, BLOCK_ROWS)]
-    if len(blocks) == 1:
-        work(blocks[0])
-        return
-    Parallel(n_jobs=n_jobs, prefer="threads", require="sharedmem")(
-        delayed(work)(block) for block in blocks
-    )
+    for _ in thread_map(work, blocks, n_jobs):
+        pass

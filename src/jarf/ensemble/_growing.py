@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import time
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import effective_n_jobs
 
+from jarf._threads import thread_map
 from jarf.ensemble._backend import backend
 from jarf.ensemble._forest import GrownTree
 
@@ -48,6 +49,12 @@ class Target(NamedTuple):
     def n_outputs(self) -> int:
         return max(1, self.n_classes)
 
+    def indicators(self, rows: np.ndarray) -> np.ndarray:
+        """What a perfect forest would answer at some rows: (n_rows, n_outputs)."""
+        if self.n_classes:
+            return np.eye(self.n_classes)[self.labels[rows]]
+        return self.responses[rows][:, None]
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -80,12 +87,13 @@ def make_space(X: np.ndarray, n_jobs: int | None = None, *, bins: bool = True) -
     if bins:
         step = -(-n_columns // (4 * effective_n_jobs(n_jobs)))
         parts = [slice(at, at + step) for at in range(0, n_columns, step)]
-        Parallel(n_jobs=n_jobs, prefer="threads", require="sharedmem")(
-            delayed(backend().bin_columns)(
+
+        def cut(part: slice) -> None:
+            backend().bin_columns(
                 values[part], codes[part], lowest[part], highest[part], n_bins[part]
             )
-            for part in parts
-        )
+
+        list(thread_map(cut, parts, n_jobs))
     return Space(backend().TrainingColumns(values, codes, lowest, highest, n_bins))
 
 
@@ -140,30 +148,21 @@ def grow_trees(
     grow_one: Callable[[int, np.ndarray], GrownTree],
     seeds: np.ndarray,
     n_jobs: int | None,
-    verbose: int,
+    verbose: int = 0,
 ) -> list[GrownTree]:
     """Grow one tree a seed in threads. An interrupt stops the running trees too."""
-    stop, running = np.zeros(1, np.uint8), set[int]()
+    stop = np.zeros(1, np.uint8)
 
-    def work(seed: int) -> GrownTree | None:
-        if stop[0]:
-            return None
-        running.add(seed)
-        try:
-            return grow_one(seed, stop)
-        finally:
-            running.discard(seed)
-
-    try:
-        return Parallel(n_jobs=n_jobs, verbose=verbose, prefer="threads", require="sharedmem")(
-            delayed(work)(seed) for seed in seeds.tolist()
-        )
-    except BaseException:
+    def raise_flag() -> None:
         stop[0] = 1
-        deadline = time.monotonic() + 1.0
-        while running and time.monotonic() < deadline:
-            time.sleep(0.005)
-        raise
+
+    trees: list[GrownTree] = []
+    shown = max(1, len(seeds) // 10)
+    for tree in thread_map(lambda seed: grow_one(seed, stop), seeds.tolist(), n_jobs, raise_flag):
+        trees.append(tree)
+        if verbose > 0 and (len(trees) % shown == 0 or len(trees) == len(seeds)):
+            print(f"[forest] {len(trees)} of {len(seeds)} trees", file=sys.stderr, flush=True)
+    return trees
 
 
 def _or_none(value: int | None, unlimited: int) -> int:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from joblib import Parallel, delayed
 from sklearn.base import clone, is_classifier
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
+from jarf._threads import thread_map
 from jarf.ensemble._axes import AxisForestClassifier, AxisForestRegressor
 from jarf.geometry import LinearMap
 from jarf.gradients import EJOP, sum_blocks
@@ -47,8 +47,7 @@ class PerTreeForest:
             )
         self.classifies = is_classifier(forest)
         seeds = rng.randint(np.iinfo(np.int32).max, size=forest.n_estimators)
-        jobs = (delayed(self._grow)(X, y, weights, seed) for seed in seeds)
-        grown = Parallel(n_jobs=self.n_jobs, prefer="threads")(jobs)
+        grown = thread_map(lambda seed: self._grow(X, y, weights, seed), seeds, self.n_jobs)
         self.maps_, self.trees_ = (list(part) for part in zip(*grown, strict=True))
         ejop = self.preconditioner.ejop_
         self.preconditioner.ejop_ = EJOP(ejop.total, ejop.weight, ejop.n_probes)

@@ -17,6 +17,9 @@ import numpy as np
 from jarf.ensemble._reference_proposals import (
     Axes,
     CanonicalCorrelation,
+    GradientDraws,
+    Gradients,
+    LargeNodes,
     NodeView,
     Rng,
     Sequence,
@@ -27,6 +30,9 @@ __all__ = [
     "Axes",
     "CanonicalCorrelation",
     "CheckedObliqueForest",
+    "GradientDraws",
+    "Gradients",
+    "LargeNodes",
     "Sequence",
     "SparseRandom",
     "TrainingColumns",
@@ -258,6 +264,7 @@ class _Grower:
                 target.n_classes,
                 target.responses,
                 self.rng,
+                rows,
             )
         )
         while (candidate := self.proposal.next()) is not None:

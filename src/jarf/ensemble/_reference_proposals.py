@@ -56,6 +56,7 @@ class NodeView(NamedTuple):
     n_classes: int
     responses: np.ndarray | None  # centred within the node
     rng: Rng
+    rows: np.ndarray  # their numbers in the training matrix
 
 
 class FeaturePool:
@@ -320,6 +321,92 @@ class CanonicalCorrelation:
         seen = shares > 0
         links[seen] /= np.sqrt(shares[seen])[:, None]
         return links, min(x.shape[1], int(seen.sum()) - 1)
+
+
+class LargeNodes:
+    """A proposal for nodes of at least so many rows."""
+
+    def __init__(self, min_rows: int, inner: Any) -> None:
+        self.min_rows, self.inner = min_rows, inner
+
+    def make(self, n_features: int) -> LargeNodes:
+        return LargeNodes(self.min_rows, self.inner.make(n_features))
+
+    def begin(self, node: NodeView) -> None:
+        self.active = len(node.X) >= self.min_rows
+        if self.active:
+            self.inner.begin(node)
+
+    def next(self) -> tuple[list[int], np.ndarray] | None:
+        return self.inner.next() if self.active else None
+
+    def was_constant(self) -> None:
+        self.inner.was_constant()
+
+
+class Gradients(NamedTuple):
+    """Gradients at all training rows: dense, or the columns of every entry beside them."""
+
+    values: np.ndarray
+    features: np.ndarray
+    n_features: int
+
+    def dense(self, row: int) -> np.ndarray:
+        if not len(self.features):
+            return self.values[row]
+        full = np.zeros(self.n_features, np.float32)
+        full[self.features[row]] = self.values[row]
+        return full
+
+
+class GradientDraws:
+    """Signed sums of the gradients at a few rows of the node."""
+
+    def __init__(
+        self,
+        sources: list[Gradients],
+        spreads: np.ndarray,
+        n_candidates: int,
+        n_rows: int,
+        n_loadings: int,
+    ) -> None:
+        self.sources, self.spreads, self.n_candidates = sources, spreads, n_candidates
+        self.n_rows, self.n_loadings = n_rows, n_loadings
+
+    def make(self, n_features: int) -> GradientDraws:
+        return GradientDraws(
+            self.sources, self.spreads, self.n_candidates, self.n_rows, self.n_loadings
+        )
+
+    def begin(self, node: NodeView) -> None:
+        self.node, self.n_found, self.n_tried = node, 0, 0
+
+    def next(self) -> tuple[list[int], np.ndarray] | None:
+        while self.n_found < self.n_candidates and self.n_tried < 2 * self.n_candidates:
+            self.n_tried += 1
+            features, weights = self._draw()
+            if features:
+                self.n_found += 1
+                return features, weights
+        return None
+
+    def was_constant(self) -> None:
+        self.n_found -= 1
+
+    def _draw(self) -> tuple[list[int], np.ndarray]:
+        rng, n = self.node.rng, len(self.node.rows)
+        at = 0 if len(self.sources) == 1 else rng.below(len(self.sources))
+        total = np.zeros(len(self.spreads), np.float32)
+        for _ in range(min(self.n_rows, n)):
+            bits = rng.next()
+            row = self.node.rows[((bits >> 32) * n) >> 32]
+            total += np.float32(1 if bits & 1 else -1) * self.sources[at].dense(row)
+        features = np.flatnonzero(total)
+        if self.n_loadings:
+            order = np.argsort(-np.abs(total[features]), kind="stable")
+            features = features[order[: self.n_loadings]]
+        weights = total[features] / self.spreads[features]
+        return features.tolist(), weights if len(features) != 1 else np.ones(1, np.float32)
 
 
 class Sequence:

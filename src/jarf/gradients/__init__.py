@@ -1,7 +1,7 @@
 """Surrogate -> gradients -> their expected outer product."""
 
 from jarf.gradients._ejop import EJOP, expected_jacobian_outer_product, sum_blocks
-from jarf.gradients._input_gradients import Differences, gradient_blocks
+from jarf.gradients._input_gradients import Differences, forest_gradients, gradient_blocks
 from jarf.gradients._probes import (
     column_mean,
     column_std,
@@ -22,6 +22,7 @@ __all__ = [
     "difference_steps",
     "expected_jacobian_outer_product",
     "forest_differences",
+    "forest_gradients",
     "gradient_blocks",
     "probe_positions",
     "reference_differences",

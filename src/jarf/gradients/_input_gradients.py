@@ -6,15 +6,13 @@ go through the exact kernel, and everything else is probed in bounded batches.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
-from joblib import effective_n_jobs
 from sklearn.base import is_classifier
 
+from jarf._threads import thread_map
 from jarf.gradients._probes import probe_positions
 from jarf.gradients._tree_differences import forest_differences
 from jarf.surrogate import PackedForest, is_packable, output_index, outputs_of, pack, thaw
@@ -76,7 +74,7 @@ def gradient_blocks(
     if hasattr(inner, "input_gradients"):
         yield from _own(inner, X, output)
     elif is_packable(inner):
-        yield from _exact(pack(inner), X, output, differences, n_jobs)
+        yield from forest_gradients(pack(inner), X, output, differences, n_jobs)
     else:
         yield from _probed(inner, X, output, differences)
 
@@ -103,7 +101,24 @@ def _own(model, X, output):
             yield gradients[np.arange(len(gradients)), :, output[rows]][:, None, :]
 
 
-def _exact(forest: PackedForest, X, output, differences, n_jobs):
+def forest_gradients(
+    forest: PackedForest, X, output, differences: Differences, n_jobs=None
+) -> Iterator[np.ndarray]:
+    """Yield exact finite differences of a packed forest, as :func:`gradient_blocks` does.
+
+    Parameters
+    ----------
+    forest : PackedForest
+    X : ndarray of shape (n_rows, n_features)
+    output : ndarray of shape (n_rows,), dtype int32, or None
+        The output to differentiate in each row; None means all outputs.
+    differences : Differences
+    n_jobs : int, default=None
+
+    Yields
+    ------
+    ndarray of shape (block, 1 or n_outputs, n_features)
+    """
     forest.native()  # checked once, before threads share it
 
     def block(rows):
@@ -113,25 +128,7 @@ def _exact(forest: PackedForest, X, output, differences, n_jobs):
         return _quotient(change, upper, lower)
 
     n_kept = forest.n_outputs if output is None else 1
-    yield from _in_threads(block, _row_blocks(len(X), n_kept * X.shape[1]), n_jobs)
-
-
-def _in_threads(call, items, n_jobs):
-    """``map`` in order by threads, with at most two results a thread waiting.
-
-    A bare pool: joblib looks for results every 10 ms, longer than a small forest takes.
-    """
-    n_threads = min(effective_n_jobs(n_jobs), len(items))
-    if n_threads <= 1:
-        yield from map(call, items)
-        return
-    with ThreadPoolExecutor(n_threads) as pool:
-        waiting = deque(pool.submit(call, item) for item in items[: 2 * n_threads])
-        for item in items[2 * n_threads :]:
-            yield waiting.popleft().result()
-            waiting.append(pool.submit(call, item))
-        while waiting:
-            yield waiting.popleft().result()
+    yield from thread_map(block, _row_blocks(len(X), n_kept * X.shape[1]), n_jobs)
 
 
 def _probed(model, X, output, differences):

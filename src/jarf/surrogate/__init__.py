@@ -1,5 +1,6 @@
 """Any model -> outputs: the surrogate whose Jacobian is estimated."""
 
+from jarf.surrogate._kernel import KernelSurrogateClassifier, KernelSurrogateRegressor
 from jarf.surrogate._model import (
     check_columns,
     check_surrogate,
@@ -13,6 +14,8 @@ from jarf.surrogate._model import (
 from jarf.surrogate._packed import PackedForest, is_packable, pack
 
 __all__ = [
+    "KernelSurrogateClassifier",
+    "KernelSurrogateRegressor",
     "PackedForest",
     "check_columns",
     "check_surrogate",

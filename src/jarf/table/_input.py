@@ -137,6 +137,8 @@ def has_missing(X: np.ndarray) -> bool:
 
 def _as_table(X):
     """Give a list of rows with text the shape of a table, without turning its numbers to text."""
+    if type(X).__name__ == "LazyFrame":
+        raise ValueError("X is a LazyFrame. Call its collect() first.")
     return np.array(X, dtype=object) if isinstance(X, list | tuple) and holds_text(X) else X
 
 

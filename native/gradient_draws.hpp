@@ -1,0 +1,124 @@
+// Directions drawn from the local EJOP: a signed sum of the surrogate's gradients at a few random
+// rows of the node. With independent signs its covariance is the node's own mean outer product of
+// gradients, up to scale: global at the root, local in the depths.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "proposals.hpp"
+
+namespace jarf {
+
+// Gradients of one surrogate at every training row, `width` entries a row. Without `features` a
+// row is dense: width is the number of columns. A view.
+struct GradientSource {
+  const float* values;
+  const std::int32_t* features;
+  std::size_t width;
+};
+
+struct GradientDrawsOptions {
+  std::size_t n_features;
+  std::size_t n_candidates;
+  std::size_t n_rows;      // gradients mixed in a direction
+  std::size_t n_loadings;  // keep that many largest loadings; 0 keeps all
+};
+
+class GradientDraws : public Proposal {
+ public:
+  GradientDraws(const std::vector<GradientSource>& sources, const std::vector<float>& spreads,
+                const GradientDrawsOptions& options)
+      : sources_(sources), spreads_(spreads), options_(options), sum_(options.n_features, 0.0f) {}
+
+  void begin(const NodeView& node) override {
+    node_ = node;
+    n_found_ = n_tried_ = 0;
+  }
+
+  bool next(Direction& candidate) override {
+    while (n_found_ < options_.n_candidates && n_tried_ < 2 * options_.n_candidates) {
+      ++n_tried_;
+      draw();
+      if (features_.empty()) continue;
+      ++n_found_;
+      candidate = {features_.data(), weights_.data(), features_.size()};
+      return true;
+    }
+    return false;
+  }
+  void was_constant() override { --n_found_; }
+
+ private:
+  void draw() {
+    Rng& rng = *node_.rng;
+    const GradientSource& source =
+        sources_[sources_.size() == 1 ? 0 : rng.below(static_cast<std::uint32_t>(sources_.size()))];
+    for (std::size_t k = std::min(options_.n_rows, node_.n_rows); k > 0; --k) {
+      const std::uint64_t bits = rng.next();
+      const std::uint64_t place = ((bits >> 32) * node_.n_rows) >> 32;
+      add(source, node_.rows[place], bits & 1 ? 1.0f : -1.0f);
+    }
+    features_.clear();
+    if (options_.n_loadings == 0) {
+      keep_all();
+    } else {
+      keep_largest();
+    }
+    weights_.resize(features_.size());
+    for (std::size_t k = 0; k < features_.size(); ++k) {
+      // From a slope per standard deviation to one in the units of the column.
+      weights_[k] = sum_[features_[k]] / spreads_[features_[k]];
+    }
+    if (features_.size() == 1) weights_[0] = 1.0f;
+    std::fill(sum_.begin(), sum_.end(), 0.0f);
+  }
+
+  void add(const GradientSource& source, std::uint32_t row, float sign) {
+    const float* values = source.values + row * source.width;
+    if (!source.features) {
+      for (std::size_t j = 0; j < source.width; ++j) sum_[j] += sign * values[j];
+      return;
+    }
+    const std::int32_t* features = source.features + row * source.width;
+    for (std::size_t k = 0; k < source.width; ++k) sum_[features[k]] += sign * values[k];
+  }
+
+  void keep_all() {
+    for (std::size_t j = 0; j < sum_.size(); ++j) {
+      if (sum_[j] != 0.0f) features_.push_back(static_cast<std::int32_t>(j));
+    }
+  }
+
+  // The largest loadings, in falling order; the first of two that are alike.
+  void keep_largest() {
+    for (std::size_t j = 0; j < sum_.size(); ++j) {
+      const float size = std::fabs(sum_[j]);
+      if (size == 0.0f) continue;
+      if (features_.size() == options_.n_loadings) {
+        if (!(size > std::fabs(sum_[features_.back()]))) continue;
+        features_.pop_back();
+      }
+      features_.push_back(static_cast<std::int32_t>(j));
+      for (std::size_t k = features_.size() - 1;
+           k > 0 && size > std::fabs(sum_[features_[k - 1]]); --k) {
+        std::swap(features_[k], features_[k - 1]);
+      }
+    }
+  }
+
+  std::vector<GradientSource> sources_;
+  std::vector<float> spreads_;
+  GradientDrawsOptions options_;
+  std::vector<float> sum_;
+  std::vector<std::int32_t> features_;
+  std::vector<float> weights_;
+  std::size_t n_found_ = 0, n_tried_ = 0;
+  NodeView node_{};
+};
+
+}  // namespace jarf

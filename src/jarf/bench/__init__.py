@@ -1,0 +1,75 @@
+"""The benchmark: datasets, methods, protocol, experiments, stored rows."""
+
+from jarf.bench._budgets import BUDGETS, Budget, get_budget
+from jarf.bench._catalog import CLASSIFICATION, REGRESSION
+from jarf.bench._datasets import Dataset, Table, dataset_names, get_dataset, register_dataset
+from jarf.bench._jobs import Job, run_job
+from jarf.bench._loading import DatasetError, load_table
+from jarf.bench._mechanism import alignment_curve, eigenvector_alignment, random_alignment
+from jarf.bench._methods import (
+    Fit,
+    Method,
+    Setting,
+    get_method,
+    load_plugin,
+    method_names,
+    register_method,
+)
+from jarf.bench._metrics import calibration_error, classification_metrics, regression_metrics
+from jarf.bench._progress import Progress, show_seconds
+from jarf.bench._protocol import Split, make_split
+from jarf.bench._runner import run_jobs
+from jarf.bench._statistics import best_or_close, holm, mean_ranks, wilcoxon_p, worse_by_se
+from jarf.bench._store import ResultStore, StoreError, read_rows
+from jarf.bench._study import Study, plan_study, reproduce
+from jarf.bench.experiments import EXPERIMENTS, Experiment, Results, ResultTable
+
+__all__ = [
+    "BUDGETS",
+    "CLASSIFICATION",
+    "EXPERIMENTS",
+    "REGRESSION",
+    "Budget",
+    "Dataset",
+    "DatasetError",
+    "Experiment",
+    "Fit",
+    "Job",
+    "Method",
+    "Progress",
+    "ResultStore",
+    "ResultTable",
+    "Results",
+    "Setting",
+    "Split",
+    "StoreError",
+    "Study",
+    "Table",
+    "alignment_curve",
+    "best_or_close",
+    "calibration_error",
+    "classification_metrics",
+    "dataset_names",
+    "eigenvector_alignment",
+    "get_budget",
+    "get_dataset",
+    "get_method",
+    "holm",
+    "load_plugin",
+    "load_table",
+    "make_split",
+    "mean_ranks",
+    "method_names",
+    "plan_study",
+    "random_alignment",
+    "read_rows",
+    "register_dataset",
+    "register_method",
+    "regression_metrics",
+    "reproduce",
+    "run_job",
+    "run_jobs",
+    "show_seconds",
+    "wilcoxon_p",
+    "worse_by_se",
+]

@@ -1,0 +1,136 @@
+"""The methods the paper compares with, at the settings of its appendix B.1."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.compose import ColumnTransformer
+from sklearn.decomposition import PCA
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.pipeline import make_pipeline
+
+from jarf.bench._mechanism import alignment_of_normals
+from jarf.bench._methods import Method, Setting
+
+__all__ = ["METHODS", "XGB_GRID", "engine_forest", "forest", "xgboost"]
+
+XGB_GRID = {"max_depth": (3, 6, 9), "learning_rate": (0.05, 0.1), "reg_lambda": (0, 1)}
+
+
+def forest(setting: Setting, **params: Any) -> Any:
+    """The random forest of the study: sqrt(d) features in classification, all in regression."""
+    options = {
+        "n_estimators": setting.n_trees,
+        "random_state": setting.random_state,
+        "n_jobs": setting.n_jobs,
+        **params,
+    }
+    if setting.classification:
+        return RandomForestClassifier(**{"max_features": "sqrt", **options})
+    return RandomForestRegressor(**{"max_features": 1.0, **options})
+
+
+def xgboost(setting: Setting, **params: Any) -> Any:
+    """XGBoost with histograms, no subsampling, the tuned part of the grid in ``params``."""
+    import xgboost as package
+
+    options = {
+        "n_estimators": setting.n_trees,
+        "random_state": setting.random_state,
+        "n_jobs": setting.n_jobs,
+        "tree_method": "hist",
+        "verbosity": 0,
+        **params,
+    }
+    kind = package.XGBClassifier if setting.classification else package.XGBRegressor
+    return kind(**options)
+
+
+class BinnedDiscriminants(TransformerMixin, BaseEstimator):
+    """Linear discriminants; a numeric target is cut into ten classes of equal size first.
+
+    Regression has no classes for LDA to separate. Cutting the target at its deciles is the
+    usual stand-in (it is sliced inverse regression up to scaling).
+    """
+
+    def __init__(self, n_bins: int | None = None):
+        self.n_bins = n_bins
+
+    def fit(self, X: Any, y: Any) -> BinnedDiscriminants:
+        """Fit the discriminants."""
+        labels = np.asarray(y)
+        if self.n_bins is not None:
+            edges = np.quantile(labels, np.linspace(0, 1, self.n_bins + 1)[1:-1])
+            labels = np.searchsorted(edges, labels, side="right")
+        self.lda_ = LinearDiscriminantAnalysis().fit(X, labels)
+        return self
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Project on at most (number of classes - 1) discriminants."""
+        return self.lda_.transform(X)
+
+
+def _projected(setting: Setting, projection: Any) -> Any:
+    """Numeric columns projected, one-hot columns handed on, then the forest."""
+    columns = np.flatnonzero(setting.numeric)
+    rotate = ColumnTransformer([("project", projection, columns)], remainder="passthrough")
+    return make_pipeline(rotate, forest(setting))
+
+
+def _pca(setting: Setting) -> Any:
+    return _projected(setting, PCA(random_state=setting.random_state))
+
+
+def _lda(setting: Setting) -> Any:
+    return _projected(setting, BinnedDiscriminants(None if setting.classification else 10))
+
+
+def engine_forest(stem: str, classification: Any = None, regression: Any = None) -> Any:
+    """A factory of one of the forests on our engine, with settings for either task."""
+    settings = {True: classification or {}, False: regression or {}}
+
+    def factory(setting: Setting, **params: Any) -> Any:
+        import jarf
+
+        kind = getattr(jarf, stem + ("Classifier" if setting.classification else "Regressor"))
+        return kind(
+            n_estimators=setting.n_trees,
+            random_state=setting.random_state,
+            n_jobs=setting.n_jobs,
+            **{**settings[setting.classification], **params},
+        )
+
+    return factory
+
+
+METHODS = (
+    Method("RF", forest, note="scikit-learn's random forest"),
+    Method(
+        "RotF",
+        engine_forest("RotationForest", {"criterion": "gini", "max_features": "sqrt"}),
+        inspect=alignment_of_normals,
+        note="Rotation Forest, 6 groups of columns, trees as RF's",
+    ),
+    Method(
+        "CCF",
+        engine_forest("CanonicalCorrelationForest"),
+        inspect=alignment_of_normals,
+        note="canonical correlation with the classes, with the number itself in regression",
+    ),
+    Method(
+        "SPORF",
+        engine_forest("SPORF"),
+        inspect=alignment_of_normals,
+        note="sparse random directions",
+    ),
+    Method("XGB", xgboost, grid=XGB_GRID, note="XGBoost, tuned on the grid of appendix B.1"),
+    Method("PCA+RF", _pca, note="all principal components of the numeric columns"),
+    Method(
+        "LDA+RF",
+        _lda,
+        note="linear discriminants of the numeric columns; of target deciles in regression",
+    ),
+)

@@ -1,0 +1,92 @@
+"""How much of the study a run does: sizes, repeats and trees of --quick, --standard, --full."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from jarf.bench._catalog import CLASSIFICATION, EMBEDDED, REGRESSION
+
+__all__ = ["BUDGETS", "Budget", "get_budget"]
+
+
+@dataclass(frozen=True)
+class Budget:
+    """The sizes of a run. Everything here is stored with the results.
+
+    Attributes
+    ----------
+    train_cap, test_cap : int or None
+        Most rows used of a training or test half.
+    repeats, ablation_repeats : int
+        Repeats of the two-fold split, for the main tables and for everything about variants of
+        JARF (ablations, surrogates, sharing, probes).
+    simulated_rows, simulated_test_rows, simulated_repeats : int
+        Rows drawn for one simulated split, and how often.
+    n_trees : int
+        Trees of every forest and rounds of every booster.
+    tune_rows, tune_folds : int or None, int
+        Rows and folds of the grid search inside a training half.
+    tune_each_split : bool
+        Tune on every training half, or once per dataset on the training half of the first
+        split.
+    slow_probes : int
+        Probes for surrogates without the tree kernel, which need 2 d predictions per probe.
+    """
+
+    name: str
+    datasets: tuple[str, ...]
+    train_cap: int | None
+    test_cap: int | None
+    repeats: int = 5
+    ablation_repeats: int = 5
+    simulated_rows: int = 2000
+    simulated_test_rows: int = 10_000
+    simulated_repeats: int = 5
+    n_trees: int = 200
+    tune_rows: int | None = None
+    tune_folds: int = 3
+    tune_each_split: bool = False
+    slow_probes: int = 10_000
+
+    def as_dict(self) -> dict[str, Any]:
+        """A plain dict for JSON."""
+        return {**asdict(self), "datasets": list(self.datasets)}
+
+
+_ALL = CLASSIFICATION + REGRESSION
+
+BUDGETS = {
+    "quick": Budget(
+        "quick",
+        EMBEDDED,
+        train_cap=500,
+        test_cap=2000,
+        repeats=1,
+        ablation_repeats=1,
+        simulated_rows=500,
+        simulated_test_rows=2000,
+        simulated_repeats=1,
+        n_trees=100,
+        tune_rows=200,
+        tune_folds=2,
+        slow_probes=100,
+    ),
+    "standard": Budget(
+        "standard",
+        _ALL,
+        train_cap=5000,
+        test_cap=10_000,
+        tune_rows=2000,
+        tune_folds=2,
+        slow_probes=500,
+    ),
+    "full": Budget("full", _ALL, train_cap=None, test_cap=None, tune_each_split=True),
+}
+
+
+def get_budget(name: str) -> Budget:
+    """Look a budget up by name."""
+    if name not in BUDGETS:
+        raise KeyError(f"unknown budget {name!r}; known: {', '.join(BUDGETS)}")
+    return BUDGETS[name]

@@ -1,0 +1,156 @@
+"""The registry of datasets: a name, a source and the facts a file must agree with."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+__all__ = ["Dataset", "Table", "dataset_names", "get_dataset", "register_dataset"]
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+
+@dataclass(frozen=True)
+class Table:
+    """One dataset in memory.
+
+    Attributes
+    ----------
+    X : DataFrame of shape (n, d)
+        The input columns. Text and category columns are categorical.
+    y : ndarray of shape (n,)
+        Labels, or numbers in regression.
+    source : str
+        Where the rows came from, for the record.
+    partial : bool
+        True when only a part of the registered rows was found.
+    """
+
+    X: Any
+    y: np.ndarray
+    source: str = "memory"
+    partial: bool = False
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A name, a source and expected facts.
+
+    Parameters
+    ----------
+    name : str
+        Letters, digits, dot, dash and underscore only: it is also a file name.
+    task : {"classification", "regression"}
+        What is predicted.
+    n_rows, n_features : int or None
+        The expected shape. None accepts any.
+    class_counts : mapping of str to int or None
+        Expected number of rows of each class. Only the counts are compared, since copies of a
+        dataset spell its classes differently.
+    openml_id : int or None
+        Where to download it from when no file is found.
+    licence, note : str
+        Shown by ``jarf reproduce --list`` and on the page.
+    load : callable or None
+        ``load() -> Table`` for data that need no file.
+    draw : callable or None
+        ``draw(seed, n_train, n_test) -> (train, test)`` for a simulation: every split is a new
+        draw, so nothing is shared between splits.
+    facts : mapping
+        Numbers an experiment may need, such as the angle of a simulated boundary.
+    """
+
+    name: str
+    task: str
+    n_rows: int | None = None
+    n_features: int | None = None
+    class_counts: Mapping[str, int] | None = None
+    openml_id: int | None = None
+    licence: str = "not stated"
+    note: str = ""
+    load: Callable[[], Table] | None = None
+    draw: Callable[[int, int, int], tuple[Table, Table]] | None = None
+    facts: Mapping[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not _NAME.fullmatch(self.name):
+            raise ValueError(
+                f"a dataset name may hold letters, digits, '.', '-' and '_' only: {self.name!r}"
+            )
+        if self.task not in ("classification", "regression"):
+            raise ValueError(f"task must be 'classification' or 'regression', not {self.task!r}")
+
+    @property
+    def simulated(self) -> bool:
+        """Whether every split is a new draw."""
+        return self.draw is not None
+
+
+_REGISTRY: dict[str, Dataset] = {}
+_BUILT_IN: dict[str, Dataset] = {}
+
+
+def register_dataset(name: str, task: str, **facts: Any) -> Dataset:
+    """Add a dataset to the benchmark.
+
+    Parameters
+    ----------
+    name, task : str
+        See `Dataset`.
+    **facts
+        The other fields of `Dataset`.
+
+    Returns
+    -------
+    Dataset
+        The registered entry; an entry of the same name is replaced.
+
+    Examples
+    --------
+    >>> from jarf.bench import register_dataset
+    >>> register_dataset("my-table", "regression", note="a file my-table.csv in --data").task
+    'regression'
+    """
+    dataset = Dataset(name=name, task=task, **facts)
+    _REGISTRY[name] = dataset
+    return dataset
+
+
+def get_dataset(name: str) -> Dataset:
+    """Look a dataset up by name; an unknown name is an error that lists the known ones."""
+    _fill()
+    if name not in _REGISTRY:
+        raise KeyError(f"unknown dataset {name!r}; known: {', '.join(sorted(_REGISTRY))}")
+    return _REGISTRY[name]
+
+
+def dataset_names() -> list[str]:
+    """All registered names, in the order of registration."""
+    _fill()
+    return list(_REGISTRY)
+
+
+def custom_datasets() -> list[str]:
+    """Names registered by the user, or registered anew."""
+    _fill()
+    return [name for name, dataset in _REGISTRY.items() if _BUILT_IN.get(name) is not dataset]
+
+
+def add_datasets(datasets: Sequence[Dataset]) -> None:
+    """Take over entries of another process."""
+    _fill()
+    _REGISTRY.update({dataset.name: dataset for dataset in datasets})
+
+
+def _fill() -> None:
+    if not _BUILT_IN:
+        from jarf.bench._catalog import study_datasets
+
+        _BUILT_IN.update({dataset.name: dataset for dataset in study_datasets()})
+        users = dict(_REGISTRY)
+        _REGISTRY.clear()
+        _REGISTRY.update(_BUILT_IN | users)

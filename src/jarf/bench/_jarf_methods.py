@@ -1,0 +1,198 @@
+"""JARF as a method of the benchmark: the paper's recipe, its boosted form and all variants."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.neural_network import MLPClassifier, MLPRegressor
+from sklearn.pipeline import make_pipeline
+
+from jarf.bench._baselines import XGB_GRID, engine_forest, forest, xgboost
+from jarf.bench._mechanism import eigenvector_alignment, numeric_eigenvectors
+from jarf.bench._methods import Fit, Method, Setting
+from jarf.bench._metrics import classification_metrics, regression_metrics
+
+__all__ = ["METHODS", "RotateNumeric", "preconditioner_of"]
+
+
+class RotateNumeric(TransformerMixin, BaseEstimator):
+    """Map the numeric columns by their block of the EJOP and hand the others on unchanged.
+
+    The surrogate sees all columns; only its sensitivities to numeric columns make the map.
+    """
+
+    def __init__(self, preconditioner: Any, numeric: Any):
+        self.preconditioner = preconditioner
+        self.numeric = numeric
+
+    def fit(self, X: Any, y: Any) -> RotateNumeric:
+        """Fit the preconditioner on all columns and cut out the numeric block."""
+        inner = clone(self.preconditioner).fit(X, y)
+        block = inner.ejop_.matrix[np.ix_(self.numeric, self.numeric)]
+        H = block + inner.gamma * np.eye(len(block))
+        if inner.normalize and np.trace(H) > 0:
+            H /= np.trace(H) / len(H)
+        self.preconditioner_, self.H_ = inner, H
+        return self
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Rotated numeric columns first, then the others."""
+        inner, numeric = self.preconditioner_, np.asarray(self.numeric)
+        scaled = (X[:, numeric] - inner.mean_[numeric]) / inner.scale_[numeric]
+        return np.hstack([scaled @ self.H_, X[:, ~numeric]])
+
+
+def preconditioner_of(model: Any) -> Any:
+    """The fitted JacobianPreconditioner inside a fitted model of this file, or None."""
+    if hasattr(model, "steps"):
+        model = model[0]
+    found = getattr(model, "preconditioner_", None)
+    return found if hasattr(found, "ejop_") else None
+
+
+def _surrogate(setting: Setting, kind: str) -> Any:
+    """The model to differentiate. None means the library's default, the paper's forest."""
+    deep = forest(setting, n_estimators=100, max_features="sqrt")
+    mlp = MLPClassifier if setting.classification else MLPRegressor
+    return {
+        "default": lambda: None,
+        "shallow": lambda: forest(setting, n_estimators=50, max_depth=5, max_features="sqrt"),
+        "deep": lambda: deep,
+        "deep + Platt": lambda: CalibratedClassifierCV(deep, method="sigmoid", cv=3),
+        "deep + isotonic": lambda: CalibratedClassifierCV(deep, method="isotonic", cv=3),
+        "deep + extra trees": lambda: deep.set_params(n_estimators=200),
+        "xgboost": lambda: xgboost(setting, n_estimators=50),
+        "mlp": lambda: mlp(
+            hidden_layer_sizes=(64, 64),
+            early_stopping=setting.n_train >= 2000,
+            max_iter=300,
+            random_state=setting.random_state,
+        ),
+    }[kind]()
+
+
+_SLOW = ("deep + Platt", "deep + isotonic", "xgboost", "mlp")
+
+
+def _preconditioner(setting: Setting, surrogate: str = "default", **options: Any) -> Any:
+    from jarf import JacobianPreconditioner
+
+    if surrogate in _SLOW:
+        options.setdefault("n_probes", setting.slow_probes)
+    return JacobianPreconditioner(
+        surrogate=_surrogate(setting, surrogate),
+        n_jobs=setting.n_jobs,
+        random_state=setting.random_state,
+        **options,
+    )
+
+
+def _jarf(setting: Setting, final: str = "forest", rotate: str = "numeric", **options: Any) -> Any:
+    """The library's estimator; with one-hot columns, the same steps around `RotateNumeric`."""
+    import jarf
+
+    tuned = {name: options.pop(name) for name in XGB_GRID.keys() & options.keys()}
+    last = forest(setting) if final == "forest" else xgboost(setting, **tuned)
+    share = options.pop("share", "global")
+    preconditioner = _preconditioner(setting, **options)
+    if rotate == "numeric" and not setting.numeric.all():
+        if share != "global":
+            raise ValueError("one map per tree is only built for tables without one-hot columns")
+        return make_pipeline(RotateNumeric(preconditioner, setting.numeric), last)
+    kind = jarf.JARFClassifier if setting.classification else jarf.JARFRegressor
+    shared = preconditioner.get_params(deep=False)
+    known = {name: shared[name] for name in shared.keys() & kind().get_params().keys()}
+    return kind(estimator=last, share=share, **known)
+
+
+def _inspect(fit: Fit) -> dict[str, Any]:
+    """Quality of the surrogate on the test half, and how far its EJOP is from the default's."""
+    inner = preconditioner_of(fit.model)
+    if inner is None:
+        return {}
+    split = fit.split
+    seen = (split.X_test - inner.mean_) / inner.scale_  # the surrogate's own coordinates
+    if fit.setting.classification:
+        proba = inner.surrogate_.predict_proba(seen)
+        scores = classification_metrics(split.y_test, proba.argmax(axis=1), proba)
+    else:
+        scores = regression_metrics(split.y_test, inner.surrogate_.predict(seen))
+    found: dict[str, Any] = {"surrogate": {k: round(v, 6) for k, v in scores.items()}}
+    total = float(np.trace(inner.ejop_.matrix)) or 1.0
+    found["spectrum"] = np.round(inner.eigenvalues_[:10] / total, 5).tolist()
+    if not isinstance(inner.surrogate_, type(forest(fit.setting))):
+        default = _preconditioner(fit.setting).fit(split.X_train, split.y_train)
+        numeric = np.flatnonzero(fit.setting.numeric)
+        each, span = eigenvector_alignment(
+            numeric_eigenvectors(default, numeric), numeric_eigenvectors(inner, numeric)
+        )
+        found["alignment_to_forest"] = {"eigenvectors": round(each, 5), "subspace": round(span, 5)}
+    return found
+
+
+VARIANTS: dict[str, dict[str, Any]] = {
+    "forward differences": {"scheme": "forward"},
+    "no clipping": {"boundary": "none"},
+    "global step": {"step_rule": "global"},
+    "alpha = 0.05": {"step": 0.05},
+    "alpha = 0.2": {"step": 0.2},
+    "m = 0.1 n": {"n_probes": 0.1},
+    "m = 0.5 n": {"n_probes": 0.5},
+    "categorical toggles": {"rotate": "all"},
+    "no gamma": {"gamma": 0.0},
+    "no normalisation": {"normalize": False},
+    "surrogate: XGBoost": {"surrogate": "xgboost"},
+    "surrogate: MLP": {"surrogate": "mlp"},
+    "surrogate: shallow": {"surrogate": "shallow"},
+    "surrogate: deep": {"surrogate": "deep"},
+    "surrogate: deep + Platt": {"surrogate": "deep + Platt"},
+    "surrogate: deep + isotonic": {"surrogate": "deep + isotonic"},
+    "surrogate: deep + extra trees": {"surrogate": "deep + extra trees"},
+    "per-tree H": {"share": "per-tree"},
+    "m = 1000": {"n_probes": 1000},
+    "m = 2500": {"n_probes": 2500},
+    "m = 5000": {"n_probes": 5000},
+    "m = n": {"n_probes": 10**9},
+}
+
+
+def _with_directions(setting: Setting, **params: Any) -> Any:
+    """XGBoost behind JacobianFeatures, which decides for itself whether to append anything."""
+    from jarf import JacobianFeatures
+
+    judge = xgboost(setting, **{**params, "n_estimators": 50})
+    features = JacobianFeatures(
+        switch=judge, n_jobs=setting.n_jobs, random_state=setting.random_state
+    )
+    return make_pipeline(features, xgboost(setting, **params))
+
+
+METHODS = (
+    Method(
+        "JARF",
+        _jarf,
+        variants=VARIANTS,
+        inspect=_inspect,
+        note="the paper's: RF on X H",
+    ),
+    Method(
+        "JARF-XGB",
+        lambda setting, **params: _jarf(setting, final="xgboost", **params),
+        tuned_as="XGB",
+        note="XGBoost on X H, with the parameters tuned for XGB",
+    ),
+    Method(
+        "XGB+J",
+        _with_directions,
+        tuned_as="XGB",
+        note="XGBoost on X and directions drawn from the EJOP, where an honest switch says so",
+    ),
+    Method(
+        "JF",
+        engine_forest("JacobianForest"),
+        note="our Jacobian forest; an honest race chooses its geometry",
+    ),
+)

@@ -1,0 +1,185 @@
+"""One fit of the study: its key, and how it becomes a row."""
+
+from __future__ import annotations
+
+import contextlib
+import platform
+import time
+import traceback
+import warnings
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import cohen_kappa_score, make_scorer
+from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
+from threadpoolctl import threadpool_limits
+
+from jarf.bench._budgets import Budget
+from jarf.bench._datasets import get_dataset
+from jarf.bench._jarf_methods import preconditioner_of
+from jarf.bench._methods import Fit, Method, Setting, get_method
+from jarf.bench._metrics import classification_metrics, regression_metrics
+from jarf.bench._protocol import Split, cap_rows, make_split, split_seed
+
+__all__ = ["TUNING", "Job", "run_job", "versions"]
+
+TUNING = "tuning"
+_PACKAGES = ("jarf", "numpy", "scipy", "scikit-learn", "xgboost", "pandas")
+
+
+@dataclass(frozen=True, order=True)
+class Job:
+    """What one row is about. Experiments that need the same fit share the same job."""
+
+    dataset: str
+    method: str
+    variant: str = ""
+    repeat: int = 0
+    fold: int = 0
+    cap: int = 0
+    seed: int = 0
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """Identity of the row."""
+        return tuple(asdict(self).values())
+
+    def tuning(self, each_split: bool) -> Job | None:
+        """The grid search this fit waits for, if any."""
+        method = get_method(self.method)
+        name = method.tuned_as or (self.method if method.grid else None)
+        if name is None or self.variant == TUNING:
+            return None
+        place = (self.repeat, self.fold) if each_split else (0, 0)
+        return Job(self.dataset, name, TUNING, *place, self.cap, self.seed)
+
+    def __str__(self) -> str:
+        name = f"{self.method} ({self.variant})" if self.variant else self.method
+        return f"{self.dataset} {name} {self.repeat}.{self.fold}"
+
+
+@lru_cache(maxsize=1)
+def versions() -> dict[str, str]:
+    """Versions of what decides a result."""
+    found = {"python": platform.python_version()}
+    for package in _PACKAGES:
+        with contextlib.suppress(PackageNotFoundError):
+            found[package] = version(package)
+    return found
+
+
+def run_job(
+    job: Job,
+    budget: Budget,
+    folder: str | None = None,
+    params: dict[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Run one fit and return its row; an exception becomes a row with its message."""
+    row: dict[str, Any] = {**asdict(job), "status": "ok", "error": ""}
+    start = time.perf_counter()
+    try:
+        with warnings.catch_warnings(), threadpool_limits(1):
+            warnings.simplefilter("ignore")
+            row.update(_measure(job, budget, folder, params or {}))
+    except Exception as error:
+        row.update(status="error", error=f"{type(error).__name__}: {error}"[:500])
+        row["where"] = _where(error)
+    row["seconds"] = round(time.perf_counter() - start, 4)
+    row["versions"] = versions()
+    row["when"] = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    return row
+
+
+def _where(error: Exception) -> list[str]:
+    """The innermost calls of an error, without the folders of this machine."""
+    calls = traceback.extract_tb(error.__traceback__)[-6:]
+    return [f"{Path(call.filename).name}:{call.lineno} {call.name}" for call in calls]
+
+
+def _measure(
+    job: Job, budget: Budget, folder: str | None, params: dict[str, Any]
+) -> dict[str, Any]:
+    split = make_split(get_dataset(job.dataset), job.repeat, job.fold, budget, job.seed, folder)
+    method = get_method(job.method)
+    setting = Setting(
+        task=split.task,
+        n_trees=budget.n_trees,
+        random_state=split_seed(job.seed, job.dataset, job.repeat, job.fold),
+        numeric=split.numeric,
+        n_train=len(split.X_train),
+        slow_probes=budget.slow_probes,
+    )
+    facts = {
+        "task": split.task,
+        "n_train": len(split.X_train),
+        "n_test": len(split.X_test),
+        "d": split.X_train.shape[1],
+        "d_numeric": int(split.numeric.sum()),
+        "n_classes": split.n_classes,
+        "n_rows": split.n_rows,
+        "partial": split.partial,
+        "source": split.source,
+        "n_trees": budget.n_trees,
+    }
+    if job.variant == TUNING:
+        return {**facts, **_tune(method, split, setting, budget)}
+    model = method.build(setting, job.variant, **params)
+    return {**facts, "params": params, **_fit_and_score(method, model, split, setting)}
+
+
+def _fit_and_score(method: Method, model: Any, split: Split, setting: Setting) -> dict[str, Any]:
+    wall, cpu = time.perf_counter(), time.process_time()
+    model.fit(split.X_train, split.y_train)
+    times = {"total": time.perf_counter() - wall, "cpu": time.process_time() - cpu}
+    wall = time.perf_counter()
+    predicted = model.predict(split.X_test)
+    times["predict"] = time.perf_counter() - wall
+    if setting.classification:
+        proba = model.predict_proba(split.X_test) if hasattr(model, "predict_proba") else None
+        metrics = classification_metrics(split.y_test, predicted, proba)
+    else:
+        metrics = regression_metrics(split.y_test, predicted)
+    times.update(_stages(model, times["total"]))
+    extra = method.inspect(Fit(model, split, setting)) if method.inspect else {}
+    return {
+        "metrics": {name: round(value, 6) for name, value in metrics.items()},
+        "times": {name: round(value, 5) for name, value in times.items()},
+        "extra": extra,
+    }
+
+
+def _stages(model: Any, total: float) -> dict[str, float]:
+    """Seconds of the surrogate, the gradients and the rest, where the model has such stages."""
+    inner = preconditioner_of(model)
+    if inner is None:
+        return {"fit": total}
+    stages = {name: inner.stage_times_[name] for name in ("surrogate", "gradients")}
+    return {**stages, "fit": total - sum(stages.values())}
+
+
+def _tune(method: Method, split: Split, setting: Setting, budget: Budget) -> dict[str, Any]:
+    """Grid search inside the training half."""
+    rows = np.arange(len(split.y_train))
+    rows = cap_rows(rows, split.y_train, budget.tune_rows, split.task, setting.random_state)
+    X, y = split.X_train[rows], split.y_train[rows]
+    if setting.classification:
+        y = np.unique(y, return_inverse=True)[1]
+        folds: Any = StratifiedKFold(budget.tune_folds, shuffle=True, random_state=0)
+        scoring = make_scorer(cohen_kappa_score)
+    else:
+        folds = KFold(budget.tune_folds, shuffle=True, random_state=0)
+        scoring = "r2"
+    grid = {name: list(values) for name, values in (method.grid or {}).items()}
+    search = GridSearchCV(method.build(setting), grid, scoring=scoring, cv=folds, refit=False)
+    start = time.perf_counter()
+    search.fit(X, y)
+    return {
+        "params": search.best_params_,
+        "metrics": {},
+        "times": {"total": round(time.perf_counter() - start, 5)},
+        "extra": {"cv_score": round(float(search.best_score_), 6), "tuning_rows": len(rows)},
+    }

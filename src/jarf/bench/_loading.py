@@ -1,0 +1,190 @@
+"""From a name to rows: the data folder, the cache, OpenML; and the check of what was found."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from jarf.bench._datasets import Dataset, Table
+
+__all__ = ["DatasetError", "data_folder", "load_table"]
+
+_RETRIES = 3
+
+
+class DatasetError(RuntimeError):
+    """A dataset cannot be found or is not what the registry says."""
+
+
+def data_folder(folder: str | os.PathLike[str] | None = None) -> Path | None:
+    """The folder to search first: the argument, else ``JARF_DATA``, else None."""
+    chosen = folder or os.environ.get("JARF_DATA")
+    if not chosen:
+        return None
+    path = Path(chosen)
+    if not path.is_dir():
+        raise DatasetError(f"the data folder {path} does not exist (--data or JARF_DATA)")
+    return path
+
+
+def cache_folder() -> Path:
+    """Where downloads are kept: ``JARF_CACHE``, else the user's cache folder."""
+    root = os.environ.get("JARF_CACHE") or Path.home() / ".cache" / "jarf"
+    return Path(root)
+
+
+def load_table(
+    dataset: Dataset,
+    folder: str | os.PathLike[str] | None = None,
+    fetch: Callable[[int, Path], tuple[Any, Any]] | None = None,
+) -> Table:
+    """Find, read and check one dataset.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        What to look for.
+    folder : path or None
+        Searched first; None means ``JARF_DATA``.
+    fetch : callable or None
+        ``fetch(openml_id, cache) -> (X, y)``, replaced in tests.
+
+    Returns
+    -------
+    Table
+        With ``partial=True`` when rows are missing but columns and classes agree.
+
+    Raises
+    ------
+    DatasetError
+        With the reason, when nothing is found or the facts disagree.
+    """
+    if dataset.load is not None:
+        return _checked(dataset, dataset.load())
+    for place in (data_folder(folder), cache_folder()):
+        path = _find(place, dataset.name)
+        if path is not None:
+            return _checked(dataset, _read(path))
+    if dataset.openml_id is None:
+        raise DatasetError(
+            f"{dataset.name}: no file {dataset.name}.parquet or .csv in the data folder "
+            "(--data or JARF_DATA), and it is not on OpenML in this form"
+        )
+    return _checked(dataset, _download(dataset, cache_folder(), fetch or _fetch_openml))
+
+
+def _find(folder: Path | None, name: str) -> Path | None:
+    """The file of that name directly inside the folder, links followed but not out of it."""
+    if folder is None:
+        return None
+    for ending in (".parquet", ".csv"):
+        path = (folder / (name + ending)).resolve()
+        if path.is_file() and path.parent == folder.resolve():
+            return path
+    return None
+
+
+def _read(path: Path) -> Table:
+    import pandas as pd
+
+    try:
+        frame = pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_csv(path)
+    except (OSError, ValueError) as error:
+        raise DatasetError(f"{path} cannot be read: {error}") from error
+    _verify_checksum(path)
+    if "target" not in frame.columns:
+        raise DatasetError(f"{path} has no column named 'target'")
+    return _as_table(frame.drop(columns="target"), frame["target"], path.name)
+
+
+def _as_table(X: Any, y: Any, source: str) -> Table:
+    if y.isna().any():
+        raise DatasetError(f"{source}: {int(y.isna().sum())} rows have no target")
+    values = y.astype(str) if str(y.dtype) in ("category", "object", "str") else y
+    return Table(X, np.asarray(values), source)
+
+
+def _checked(dataset: Dataset, table: Table) -> Table:
+    """Refuse what disagrees with the registry; mark what is only a part of it."""
+    n, d = table.X.shape
+    where = f"{dataset.name} ({table.source})"
+    if n != len(table.y):
+        raise DatasetError(f"{where}: {n} rows but {len(table.y)} targets")
+    if dataset.n_features is not None and d != dataset.n_features:
+        raise DatasetError(f"{where}: {d} columns where {dataset.n_features} are registered")
+    partial = table.partial
+    if dataset.n_rows is not None and n != dataset.n_rows:
+        if n > dataset.n_rows:
+            raise DatasetError(f"{where}: {n} rows where {dataset.n_rows} are registered")
+        partial = True
+    if dataset.class_counts:
+        _check_classes(where, dataset, table, partial)
+    return Table(table.X, table.y, table.source, partial)
+
+
+def _check_classes(where: str, dataset: Dataset, table: Table, partial: bool) -> None:
+    expected = sorted((dataset.class_counts or {}).values())
+    found = sorted(np.unique(table.y, return_counts=True)[1].tolist())
+    if len(found) != len(expected):
+        raise DatasetError(f"{where}: {len(found)} classes where {len(expected)} are registered")
+    if not partial and found != expected:
+        raise DatasetError(f"{where}: class counts {found} where {expected} are registered")
+
+
+def _download(
+    dataset: Dataset, cache: Path, fetch: Callable[[int, Path], tuple[Any, Any]]
+) -> Table:
+    assert dataset.openml_id is not None
+    for attempt in range(_RETRIES):
+        try:
+            X, y = fetch(dataset.openml_id, cache / "openml")
+            break
+        except (OSError, ValueError) as error:
+            if attempt == _RETRIES - 1:
+                raise DatasetError(
+                    f"{dataset.name}: no local file, and OpenML {dataset.openml_id} could not be "
+                    f"downloaded ({type(error).__name__}: {error}). Offline? Put "
+                    f"{dataset.name}.parquet or .csv, with a column 'target', into the folder "
+                    "named by --data or JARF_DATA"
+                ) from error
+            time.sleep(2.0**attempt)
+    table = _checked(dataset, _as_table(X, y, f"OpenML {dataset.openml_id}"))
+    _keep(X, y, cache, dataset.name)
+    return table
+
+
+def _fetch_openml(openml_id: int, cache: Path) -> tuple[Any, Any]:
+    from sklearn.datasets import fetch_openml
+
+    bunch = fetch_openml(
+        data_id=openml_id, as_frame=True, data_home=str(cache), parser="auto", n_retries=0
+    )
+    return bunch.data, bunch.target
+
+
+def _keep(X: Any, y: Any, cache: Path, name: str) -> None:
+    """Store a download with its checksum, so that a damaged file is noticed later."""
+    cache.mkdir(parents=True, exist_ok=True)
+    path = cache / f"{name}.parquet"
+    scratch = path.with_suffix(".part")
+    X.assign(target=y).to_parquet(scratch)
+    os.replace(scratch, path)
+    path.with_suffix(".sha256").write_text(json.dumps({"sha256": _sha256(path)}))
+
+
+def _verify_checksum(path: Path) -> None:
+    record = path.with_suffix(".sha256")
+    if record.is_file() and json.loads(record.read_text())["sha256"] != _sha256(path):
+        raise DatasetError(f"{path} does not match its checksum; delete it to download it again")
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -1,0 +1,57 @@
+"""What is measured on a test half."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.metrics import accuracy_score, cohen_kappa_score, f1_score, r2_score
+
+__all__ = ["calibration_error", "classification_metrics", "regression_metrics"]
+
+
+def classification_metrics(
+    y_true: np.ndarray, y_pred: np.ndarray, proba: np.ndarray | None = None
+) -> dict[str, float]:
+    """Cohen's kappa, accuracy, macro-F1; with probabilities also Brier, log-loss and ECE.
+
+    Labels are 0..C-1, the columns of ``proba``; a true label of -1 was not in the training half.
+    """
+    # kappa is 0/0 where one class is left and always met: call that perfect
+    alone = len(np.union1d(y_true, y_pred)) == 1
+    scores = {
+        "kappa": 1.0 if alone else float(cohen_kappa_score(y_true, y_pred)),
+        "accuracy": float(accuracy_score(y_true, y_pred)),
+        "macro_f1": float(f1_score(y_true, y_pred, average="macro", zero_division=0)),
+    }
+    if proba is not None:
+        onehot = (np.asarray(y_true)[:, None] == np.arange(proba.shape[1])).astype(float)
+        own = np.clip((proba * onehot).sum(axis=1), 1e-15, 1.0)
+        scores["brier"] = float(np.mean(((proba - onehot) ** 2).sum(axis=1)))
+        scores["log_loss"] = float(-np.mean(np.log(own)))
+        scores["ece"] = calibration_error(y_true, proba)
+    return scores
+
+
+def calibration_error(y_true: np.ndarray, proba: np.ndarray, n_bins: int = 15) -> float:
+    """Expected calibration error of the most probable class, in equally wide bins.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from jarf.bench import calibration_error
+    >>> calibration_error(np.array([0, 0, 1, 1]), np.array([[0.75, 0.25]] * 4))
+    0.25
+    """
+    confidence = proba.max(axis=1)
+    hit = proba.argmax(axis=1) == np.asarray(y_true)
+    bins = np.minimum((confidence * n_bins).astype(int), n_bins - 1)
+    size = np.bincount(bins, minlength=n_bins)
+    gap = np.bincount(bins, confidence - hit, minlength=n_bins)
+    return float(np.abs(gap).sum() / size.sum())
+
+
+def regression_metrics(y_true: np.ndarray, y_pred: np.ndarray) -> dict[str, float]:
+    """R2 and RMSE; the target is in standard deviations of the training half."""
+    return {
+        "r2": float(r2_score(y_true, y_pred)),
+        "rmse": float(np.sqrt(np.mean((np.asarray(y_true) - np.asarray(y_pred)) ** 2))),
+    }

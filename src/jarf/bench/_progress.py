@@ -1,0 +1,104 @@
+"""How far a run is and how long it may still take, on stderr."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import IO, Any
+
+from jarf.bench._jobs import Job
+
+__all__ = ["Progress", "show_seconds"]
+
+
+def show_seconds(seconds: float) -> str:
+    """Seconds for people.
+
+    Examples
+    --------
+    >>> from jarf.bench import show_seconds
+    >>> show_seconds(8), show_seconds(200), show_seconds(9000)
+    ('8 s', '3 min 20 s', '2 h 30 min')
+    """
+    seconds = round(seconds)
+    if seconds < 60:
+        return f"{seconds} s"
+    if seconds < 3600:
+        return f"{seconds // 60} min {seconds % 60:02d} s"
+    return f"{seconds // 3600} h {seconds % 3600 // 60:02d} min"
+
+
+class Progress:
+    """Counts rows and guesses the time left from the fits seen so far.
+
+    Parameters
+    ----------
+    total : int
+        Rows to come.
+    n_jobs : int
+        Fits at once.
+    known : iterable of dict
+        Rows of earlier starts, for the estimate.
+    stream : text stream or None
+        None means stderr. A terminal gets one line that is written over, a file one line every
+        half minute.
+    """
+
+    def __init__(
+        self,
+        total: int,
+        n_jobs: int = 1,
+        known: Iterable[dict[str, Any]] = (),
+        stream: IO[str] | None = None,
+    ):
+        self.total, self.n_jobs = total, n_jobs
+        self.stream = sys.stderr if stream is None else stream
+        self.done = self.failed = 0
+        self._costs: dict[tuple[str, ...], list[float]] = defaultdict(lambda: [0.0, 0])
+        self._last = 0.0
+        self._live = self.stream.isatty()
+        for row in known:
+            self._learn(row)
+
+    def _learn(self, row: dict[str, Any]) -> None:
+        seconds = row.get("seconds", 0.0)
+        method = f"{row['method']}/{row['variant']}"
+        for key in ((row["dataset"], method), (method,), (row["dataset"],), ()):
+            entry = self._costs[key]
+            entry[0] += seconds
+            entry[1] += 1
+
+    def cost(self, job: Job) -> float:
+        """Guess of the seconds of a job, from the rows most like it."""
+        method = f"{job.method}/{job.variant}"
+        for key in ((job.dataset, method), (method,), (job.dataset,), ()):
+            if key in self._costs:
+                total, count = self._costs[key]
+                return total / count
+        return 1.0
+
+    def left(self, jobs: Iterable[Job]) -> float:
+        """Guess of the seconds left."""
+        return sum(map(self.cost, jobs)) / self.n_jobs
+
+    def __call__(self, row: dict[str, Any], jobs: list[Job]) -> None:
+        """Note a finished row and show where the run is."""
+        self.done += 1
+        self.failed += row["status"] != "ok"
+        self._learn(row)
+        now = time.monotonic()
+        if now - self._last < (0.2 if self._live else 30) and jobs:
+            return
+        self._last = now
+        name = f"{row['dataset']} {row['method']} {row['variant']}".strip()
+        text = f"{self.done}/{self.total} fits"
+        if self.failed:
+            text += f", {self.failed} failed"
+        if jobs:
+            text += f", about {show_seconds(self.left(jobs))} left; last: {name}"
+        self.stream.write(f"\r\033[K{text}" if self._live else text + "\n")
+        if self._live and not jobs:
+            self.stream.write("\n")
+        self.stream.flush()

@@ -1,0 +1,185 @@
+"""The protocol: same folds for every method, caps, and encoders fitted on the training half."""
+
+from __future__ import annotations
+
+import os
+import warnings
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
+from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+from jarf.bench._budgets import Budget
+from jarf.bench._datasets import Dataset, Table, get_dataset
+from jarf.bench._loading import load_table
+
+__all__ = ["Split", "cap_rows", "encode", "halves", "make_split", "split_seed"]
+
+
+@dataclass(frozen=True)
+class Split:
+    """The arrays of one split, encoded by what the training half shows.
+
+    ``numeric`` marks the columns that a rotation may mix; one-hot and two-valued columns are
+    left out of it. Labels are 0..C-1 in the order of the training half's classes; a test label
+    that the training half lacks is -1 and can only be missed. A numeric target is standardised
+    by the training half. ``n_rows`` counts the rows of the dataset at hand, 0 for a simulation.
+    """
+
+    X_train: np.ndarray
+    y_train: np.ndarray
+    X_test: np.ndarray
+    y_test: np.ndarray
+    numeric: np.ndarray
+    task: str
+    partial: bool
+    source: str
+    n_rows: int = 0
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes in the training half, 0 in regression."""
+        return int(self.y_train.max()) + 1 if self.task == "classification" else 0
+
+
+def split_seed(seed: int, dataset: str, repeat: int, fold: int) -> int:
+    """One seed per split, the same for every method, unrelated between splits."""
+    words = [seed, zlib.crc32(dataset.encode()), repeat, fold]
+    return int(np.random.SeedSequence(words).generate_state(1)[0] >> 1)
+
+
+def halves(y: np.ndarray, task: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Cut the rows into two random halves, stratified in classification."""
+    rows = np.zeros((len(y), 1))
+    if task == "classification" and np.unique(y, return_counts=True)[1].min() >= 2:
+        folds = StratifiedKFold(2, shuffle=True, random_state=seed).split(rows, y)
+    else:
+        folds = KFold(2, shuffle=True, random_state=seed).split(rows)
+    return next(iter(folds))
+
+
+def cap_rows(rows: np.ndarray, y: np.ndarray, cap: int | None, task: str, seed: int) -> np.ndarray:
+    """A random part of ``rows`` of at most ``cap``, keeping the shares of the classes.
+
+    Every class keeps at least one row, as far as ``cap`` allows.
+    """
+    if cap is None or len(rows) <= cap:
+        return rows
+    rng = np.random.default_rng(seed)
+    rows = rng.permutation(rows)
+    if task != "classification":
+        return np.sort(rows[:cap])
+    # place of each row within its class, as a share: taking the smallest keeps the shares
+    codes = np.unique(y[rows], return_inverse=True)[1]
+    order = np.argsort(codes, kind="stable")
+    counts = np.bincount(codes)
+    rank = np.empty(len(rows))
+    rank[order] = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
+    share = np.where(rank == 0, -1.0, (rank + 0.5) / counts[codes])
+    return np.sort(rows[np.argsort(share, kind="stable")[:cap]])
+
+
+def numeric_columns(X: Any) -> list[str]:
+    """Columns that hold numbers and more than two of them; the others are categories."""
+    return [name for name in X.columns if X[name].dtype.kind in "iuf" and X[name].nunique() != 2]
+
+
+def encode(train: Any, test: Any, numbers: list[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Numbers out of a DataFrame, everything fitted on ``train``.
+
+    The columns ``numbers``: median for missing values, then standardised. The others: one-hot,
+    a missing value is a level of its own, an unseen level is all zeros. Returns both matrices
+    and the mask of numeric columns.
+    """
+    others = [name for name in train.columns if name not in set(numbers)]
+    number_steps = make_pipeline(
+        SimpleImputer(strategy="median", keep_empty_features=True), StandardScaler()
+    )
+    onehot = OneHotEncoder(
+        drop="if_binary", handle_unknown="ignore", sparse_output=False, dtype=np.float64
+    )
+    columns = ColumnTransformer([("numeric", number_steps, numbers), ("levels", onehot, others)])
+    train, test = _levels_as_text(train, others), _levels_as_text(test, others)
+    encoded = np.ascontiguousarray(columns.fit_transform(train), dtype=np.float64)
+    with _quiet_unknown_levels():
+        rest = np.ascontiguousarray(columns.transform(test), dtype=np.float64)
+    return encoded, rest, np.arange(encoded.shape[1]) < len(numbers)
+
+
+def _levels_as_text(frame: Any, names: list[str]) -> Any:
+    """Categories as text, so that train and test agree whatever their dtypes."""
+    frame = frame.copy()
+    for name in names:
+        missing = frame[name].isna().to_numpy()
+        text = frame[name].astype(str).to_numpy(dtype=object)
+        text[missing] = "missing"
+        frame[name] = text
+    return frame
+
+
+@contextmanager
+def _quiet_unknown_levels() -> Iterator[None]:
+    """Unknown levels in a test half are expected; scikit-learn warns about them."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Found unknown categories", UserWarning)
+        yield
+
+
+@lru_cache(maxsize=2)
+def cached_table(name: str, folder: str | None) -> tuple[Table, list[str]]:
+    """A loaded dataset and its numeric columns; the last two are kept."""
+    table = load_table(get_dataset(name), folder)
+    return table, numeric_columns(table.X)
+
+
+def make_split(
+    dataset: Dataset,
+    repeat: int,
+    fold: int,
+    budget: Budget,
+    seed: int,
+    folder: str | os.PathLike[str] | None = None,
+) -> Split:
+    """Rows of one half to train on and of the other to test on, capped and encoded."""
+    here = split_seed(seed, dataset.name, repeat, fold)
+    if dataset.draw is not None:
+        train, test = dataset.draw(here, budget.simulated_rows, budget.simulated_test_rows)
+        return _encoded(dataset, train, test, list(train.X.columns))
+    table, numbers = cached_table(dataset.name, None if folder is None else os.fspath(folder))
+    both = halves(table.y, dataset.task, split_seed(seed, dataset.name, repeat, 0))
+    train_rows, test_rows = both if fold == 0 else both[::-1]
+    train_rows = cap_rows(train_rows, table.y, budget.train_cap, dataset.task, here)
+    test_rows = cap_rows(test_rows, table.y, budget.test_cap, dataset.task, here + 1)
+    split = _encoded(dataset, _take(table, train_rows), _take(table, test_rows), numbers)
+    return replace(split, n_rows=len(table.y))
+
+
+def _take(table: Table, rows: np.ndarray) -> Table:
+    X = table.X.iloc[rows].reset_index(drop=True)
+    return Table(X, table.y[rows], table.source, table.partial)
+
+
+def _encoded(dataset: Dataset, train: Table, test: Table, numbers: list[str]) -> Split:
+    X_train, X_test, numeric = encode(train.X, test.X, numbers)
+    y_train: np.ndarray
+    if dataset.task == "classification":
+        classes, y_train = np.unique(train.y, return_inverse=True)
+        places = np.searchsorted(classes, test.y).clip(max=len(classes) - 1)
+        y_test = np.where(classes[places] == test.y, places, -1)
+    else:
+        mean, sd = float(np.mean(train.y)), float(np.std(train.y)) or 1.0
+        y_train, y_test = (train.y - mean) / sd, (test.y - mean) / sd
+    return Split(
+        *(X_train, y_train, X_test, y_test, numeric, dataset.task),
+        partial=train.partial,
+        source=train.source,
+    )

@@ -1,0 +1,178 @@
+"""The whole study as one function: plan, run, resume."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from jarf._native import kernels
+from jarf.bench._budgets import Budget, get_budget
+from jarf.bench._catalog import SIMULATED
+from jarf.bench._datasets import custom_datasets, get_dataset
+from jarf.bench._jobs import Job, versions
+from jarf.bench._loading import DatasetError
+from jarf.bench._methods import custom_methods, get_method, method_names
+from jarf.bench._progress import Progress
+from jarf.bench._protocol import cached_table
+from jarf.bench._runner import run_jobs, with_tunings
+from jarf.bench._store import ResultStore
+from jarf.bench.experiments import EXPERIMENTS, Facts, Plan
+
+__all__ = ["Study", "plan_study", "reproduce"]
+
+
+@dataclass
+class Study:
+    """A planned run: its jobs, and what could not be planned."""
+
+    budget: Budget
+    experiments: list[str]
+    jobs: list[Job]
+    missing: dict[str, str] = field(default_factory=dict)
+    seed: int = 0
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What must stay the same when a results folder is used again."""
+        sizes = self.budget.as_dict()
+        sizes.pop("datasets")
+        return {**sizes, "seed": self.seed}
+
+
+def plan_study(
+    budget: str | Budget = "quick",
+    *,
+    only: Sequence[str] | None = None,
+    datasets: Sequence[str] | None = None,
+    methods: Sequence[str] | None = None,
+    data: str | None = None,
+    seed: int = 0,
+    warn: Callable[[str], None] | None = None,
+) -> Study:
+    """List the fits of a run; datasets that cannot be had are left out and named.
+
+    Parameters
+    ----------
+    budget : str or Budget
+    only, datasets, methods : sequence of str or None
+        Names of experiments, datasets and methods; None means all of the budget.
+    data : str or None
+        Folder searched first for data files.
+    seed : int
+    warn : callable or None
+        Told about each dataset that is left out.
+    """
+    size = get_budget(budget) if isinstance(budget, str) else budget
+    chosen = _checked("experiment", only, list(EXPERIMENTS))
+    names = list(datasets or dict.fromkeys([*size.datasets, *custom_datasets(), *SIMULATED]))
+    for name in names:
+        get_dataset(name)
+    for name in methods or ():
+        get_method(name)
+    facts, missing = _look(names, data, warn)
+    if not facts:
+        raise DatasetError("no dataset could be loaded: " + "; ".join(missing.values()))
+    wanted = list(methods) if methods is not None else _default_methods()
+    plan = Plan(size, facts, wanted, seed)
+    jobs = [job for name in chosen for job in EXPERIMENTS[name].plan(plan)]
+    jobs.sort(key=lambda job: job.repeat)  # a run that is stopped early has something of all
+    return Study(size, chosen, with_tunings(jobs, size), missing, seed)
+
+
+def _default_methods() -> list[str]:
+    added = {method.name for method in custom_methods()}
+    return [name for name in method_names() if name not in added] + sorted(added)
+
+
+def _checked(what: str, wanted: Sequence[str] | None, known: list[str]) -> list[str]:
+    for name in wanted or ():
+        if name not in known:
+            raise KeyError(f"unknown {what} {name!r}; known: {', '.join(known)}")
+    return [name for name in known if wanted is None or name in wanted]
+
+
+def _look(
+    names: Sequence[str], data: str | None, warn: Callable[[str], None] | None
+) -> tuple[dict[str, Facts], dict[str, str]]:
+    """Load every dataset once: its size, whether it has categories, or why it is missing."""
+    facts, missing = {}, {}
+    for name in names:
+        if get_dataset(name).simulated:
+            facts[name] = Facts(0, one_hot=False)
+            continue
+        try:
+            table, numbers = cached_table(name, data)
+        except DatasetError as error:
+            missing[name] = str(error)
+            if warn is not None:
+                warn(f"left out: {error}")
+            continue
+        one_hot = len(numbers) < table.X.shape[1]
+        facts[name] = Facts(len(table.y), one_hot, table.partial)
+    return facts, missing
+
+
+def environment() -> dict[str, Any]:
+    """What the rows of a start depend on besides the settings."""
+    return {
+        "versions": versions(),
+        "system": platform.system(),
+        "machine": platform.machine(),
+        "cpus": os.cpu_count(),
+        "native_kernels": kernels() is not None,
+    }
+
+
+def reproduce(
+    out: str | os.PathLike[str],
+    budget: str | Budget = "quick",
+    *,
+    jobs: int = 1,
+    data: str | None = None,
+    retry_errors: bool = False,
+    verbose: bool = True,
+    **selection: Any,
+) -> Study:
+    """Run the study, or continue it, and store every row under ``out``.
+
+    Parameters
+    ----------
+    out : path
+        Results folder. A second call with the same folder and budget continues.
+    budget : {"quick", "standard", "full"} or Budget
+    jobs : int
+        Fits at once, each with one thread. More than one starts processes: a script then needs
+        the usual ``if __name__ == "__main__":``.
+    data : str or None
+        Folder with data files; None means ``JARF_DATA``.
+    retry_errors : bool
+        Run failed fits again.
+    verbose : bool
+        Show progress on stderr.
+    **selection
+        ``only``, ``datasets``, ``methods``, ``seed``, as in `plan_study`.
+
+    Returns
+    -------
+    Study
+        What was planned. Read the rows with `read_rows`.
+    """
+
+    def say(text: str) -> None:
+        if verbose:
+            print(text, file=sys.stderr, flush=True)
+
+    data = data or os.environ.get("JARF_DATA")
+    study = plan_study(budget, data=data, warn=say, **selection)
+    with ResultStore(out, study.settings, environment()) as store:
+        if retry_errors:
+            store.forget([key for key, row in store.rows.items() if row["status"] != "ok"])
+        todo = [job for job in study.jobs if job.key not in store.rows]
+        say(f"{len(study.jobs)} fits, {len(study.jobs) - len(todo)} stored, {len(todo)} to do")
+        progress = Progress(len(todo), jobs, store.rows.values()) if verbose else None
+        run_jobs(todo, store, study.budget, folder=data, n_jobs=jobs, report=progress)
+    return study

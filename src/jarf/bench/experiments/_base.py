@@ -1,0 +1,254 @@
+"""What an experiment is: jobs to run, and tables out of stored rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from jarf.bench._budgets import Budget
+from jarf.bench._datasets import get_dataset
+from jarf.bench._jobs import Job
+from jarf.bench._methods import get_method
+from jarf.bench._statistics import standard_error
+
+__all__ = ["Cell", "Column", "Experiment", "Facts", "Plan", "ResultTable", "Results", "Row"]
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the planning needs to know of a loaded dataset."""
+
+    n_rows: int
+    one_hot: bool
+    partial: bool = False
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a run was asked for."""
+
+    budget: Budget
+    facts: Mapping[str, Facts]
+    methods: Sequence[str]
+    seed: int = 0
+
+    def datasets(self, task: str | None = None, simulated: bool = False) -> list[str]:
+        """Names of the datasets of a task."""
+        known = {name: get_dataset(name) for name in self.facts}
+        return [
+            name
+            for name, dataset in known.items()
+            if dataset.simulated == simulated and task in (None, dataset.task)
+        ]
+
+    def n_train(self, dataset: str) -> int:
+        """Training rows of a split."""
+        half = self.facts[dataset].n_rows // 2
+        return half if self.budget.train_cap is None else min(half, self.budget.train_cap)
+
+    def jobs(
+        self, dataset: str, method: str, variant: str = "", repeats: int | None = None
+    ) -> Iterator[Job]:
+        """One job per split; none if the method was not asked for or has another task."""
+        if method not in self.methods:
+            return
+        if get_dataset(dataset).task not in get_method(method).tasks:
+            return
+        if repeats is None:
+            repeats = self.budget.repeats
+        cap = self.budget.train_cap or 0
+        for repeat in range(repeats):
+            for fold in (0, 1):
+                yield Job(dataset, method, variant, repeat, fold, cap, self.seed)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A number of a table."""
+
+    value: float
+    se: float | None = None
+    n: int | None = None
+    mark: str = ""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of a table; ``kind`` is dataset, method, variant or summary."""
+
+    key: str
+    kind: str = "dataset"
+    label: str = ""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table.
+
+    ``better`` says which end is good: "high", "low" or "". ``name`` is the method or dataset it
+    belongs to, if that is not the key.
+    """
+
+    key: str
+    kind: str = "value"
+    label: str = ""
+    digits: int = 3
+    better: str = ""
+    name: str = ""
+
+
+@dataclass
+class ResultTable:
+    """Numbers by row and column, with what a reader must know about them."""
+
+    id: str
+    title: str
+    rows: list[Row]
+    columns: list[Column]
+    cells: dict[tuple[str, str], Cell]
+    notes: list[str] = field(default_factory=list)
+    row_header: str = "dataset"
+    best_by_row: bool = False
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A named part of the study.
+
+    Parameters
+    ----------
+    name : str
+        For ``--only``.
+    title : str
+    paper : str
+        What of the paper it repeats.
+    plan : callable
+        ``plan(plan) -> jobs``.
+    tables : callable
+        ``tables(results) -> list of ResultTable``.
+    """
+
+    name: str
+    title: str
+    paper: str
+    plan: Callable[[Plan], Iterable[Job]]
+    tables: Callable[[Results], list[ResultTable]]
+
+
+class Results:
+    """Stored rows as a frame, with the lookups that tables and figures share.
+
+    Parameters
+    ----------
+    rows : list of dict
+        As read by `read_rows`.
+    settings : mapping
+        The stored settings of the run.
+    """
+
+    def __init__(self, rows: list[dict[str, Any]], settings: Mapping[str, Any] | None = None):
+        import pandas as pd
+
+        self.settings = dict(settings or {})
+        self.rows = rows
+        self.errors = [row for row in rows if row["status"] != "ok"]
+        flat = [_flat(row) for row in rows if row["status"] == "ok" and row.get("metrics")]
+        columns = ["dataset", "method", "variant", "repeat", "fold", "task", "partial", "n_train"]
+        self.frame = pd.DataFrame(flat) if flat else pd.DataFrame(columns=columns)
+        indexed = self.frame.set_index(["repeat", "fold"]).sort_index()
+        self._groups = dict(iter(indexed.groupby(["dataset", "method", "variant"])))
+        self._nothing = indexed.iloc[:0]["dataset"].astype(float)
+
+    def first(self) -> Results:
+        """Only the repeats that the variants of JARF were run on, so that means can be compared."""
+        repeats = self.settings.get("ablation_repeats")
+        if repeats is None:
+            return self
+        return Results([row for row in self.rows if row["repeat"] < repeats], self.settings)
+
+    def datasets(self, task: str | None = None, simulated: bool = False) -> list[str]:
+        """Datasets with rows, in the order of the registry where it knows them."""
+        from jarf.bench._datasets import dataset_names
+
+        frame = self.frame if task is None else self.frame[self.frame["task"] == task]
+        found = set(frame["dataset"])
+        order = [name for name in dataset_names() if name in found]
+        order += sorted(found.difference(order))
+        return [name for name in order if _is_simulated(name) == simulated]
+
+    def methods(self, datasets: Sequence[str]) -> list[str]:
+        """Methods with plain rows on these datasets, in the order of the registry."""
+        from jarf.bench._methods import method_names
+
+        here = self.frame[self.frame["dataset"].isin(datasets) & (self.frame["variant"] == "")]
+        found = set(here["method"])
+        order = [name for name in method_names() if name in found]
+        return order + sorted(found.difference(order))
+
+    def unfinished(self) -> str:
+        """What to add to a note while some fits of the main tables are still to come."""
+        real = self.datasets()
+        plain = self.frame[self.frame["dataset"].isin(real) & (self.frame["variant"] == "")]
+        counts = plain.groupby(["dataset", "method"]).size()
+        planned = 2 * self.settings.get("repeats", 0)
+        if not len(counts) or counts.min() >= planned:
+            return ""
+        return f" Not finished: {counts.min()} to {counts.max()} of {planned} splits so far."
+
+    def splits(self, dataset: str, method: str, column: str, variant: str = "") -> Any:
+        """Values of one column, indexed by (repeat, fold)."""
+        rows = self._groups.get((dataset, method, variant))
+        if rows is None or column not in rows:
+            return self._nothing
+        return rows[column].dropna()
+
+    def cell(self, dataset: str, method: str, column: str, variant: str = "") -> Cell | None:
+        """Mean and standard error over splits, or None without rows."""
+        values = self.splits(dataset, method, column, variant)
+        if not len(values):
+            return None
+        return Cell(float(values.mean()), standard_error(values), len(values))
+
+    def paired(
+        self, dataset: str, first: tuple[str, str], second: tuple[str, str], column: str
+    ) -> np.ndarray:
+        """first - second on the splits that both have; each is (method, variant)."""
+        a = self.splits(dataset, first[0], column, first[1])
+        b = self.splits(dataset, second[0], column, second[1])
+        common = a.index.intersection(b.index)
+        return a.loc[common].to_numpy(float) - b.loc[common].to_numpy(float)
+
+    def matrix(self, datasets: Sequence[str], methods: Sequence[str], column: str) -> np.ndarray:
+        """Means by dataset (rows) and method (columns), NaN where a cell is missing."""
+        found = [[self.cell(d, m, column) for m in methods] for d in datasets]
+        values = [[np.nan if c is None else c.value for c in line] for line in found]
+        return np.array(values, dtype=float).reshape(len(datasets), len(methods))
+
+    def extras(self, dataset: str, method: str, name: str, variant: str = "") -> list[Any]:
+        """What ``inspect`` stored under a name, one entry per split."""
+        return [
+            row["extra"][name]
+            for row in self.rows
+            if (row["dataset"], row["method"], row["variant"]) == (dataset, method, variant)
+            and name in row.get("extra", {})
+        ]
+
+
+def _is_simulated(name: str) -> bool:
+    try:
+        return get_dataset(name).simulated
+    except KeyError:
+        return False
+
+
+def _flat(row: dict[str, Any]) -> dict[str, Any]:
+    plain = {k: v for k, v in row.items() if not isinstance(v, dict | list)}
+    times = {f"time_{name}": value for name, value in row.get("times", {}).items()}
+    surrogate = {
+        f"surrogate_{name}": value
+        for name, value in row.get("extra", {}).get("surrogate", {}).items()
+    }
+    return {**plain, **row["metrics"], **times, **surrogate}

@@ -1,0 +1,54 @@
+"""Variants of JARF: which fits stand for them, and how they are planned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from jarf.bench._jobs import Job
+from jarf.bench.experiments._base import Plan, Results
+
+__all__ = ["PER_TREE", "plan_variants", "rows_of", "variant_differences"]
+
+PER_TREE = "per-tree H"
+
+
+def _same_as_default(n_train: int, one_hot: bool, variant: str) -> bool:
+    """Whether a variant is the default by construction on such data and need not be run."""
+    if variant == "categorical toggles":
+        return not one_hot
+    if variant.startswith("m = ") and variant[4:].isdigit():
+        return int(variant[4:]) >= min(n_train, 10_000)
+    return variant == "m = n" and n_train <= 10_000
+
+
+def plan_variants(plan: Plan, variants: Sequence[str], task: str | None = None) -> Iterator[Job]:
+    repeats = plan.budget.ablation_repeats
+    for dataset in plan.datasets(task):
+        for method in ("RF", "JARF"):
+            yield from plan.jobs(dataset, method, repeats=repeats)
+        for variant in variants:
+            one_hot = plan.facts[dataset].one_hot
+            if variant == PER_TREE and one_hot:
+                continue
+            if not _same_as_default(plan.n_train(dataset), one_hot, variant):
+                yield from plan.jobs(dataset, "JARF", variant, repeats)
+
+
+def rows_of(results: Results, dataset: str, method: str, variant: str) -> tuple[str, str]:
+    """The rows that stand for a variant: its own, or the default's where both are the same."""
+    frame = results.frame
+    here = frame[(frame["dataset"] == dataset) & (frame["method"] == "JARF")]
+    if method == "JARF" and variant and len(here):
+        facts = here.iloc[0]
+        one_hot = bool(facts["d_numeric"] < facts["d"])
+        if _same_as_default(int(facts["n_train"]), one_hot, variant):
+            return "JARF", ""
+    return method, variant
+
+
+def variant_differences(
+    results: Results, dataset: str, row: tuple[str, str], column: str
+) -> np.ndarray:
+    return results.paired(dataset, rows_of(results, dataset, *row), ("JARF", ""), column)

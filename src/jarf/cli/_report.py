@@ -1,0 +1,50 @@
+"""``jarf report``: the page, the figures and the tables of stored results."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from jarf.cli._extras import require
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the sub-command."""
+    parser = subparsers.add_parser(
+        "report",
+        help="build the page of stored results",
+        description="Build index.html, figures and tables from stored results. Runs no fit.",
+    )
+    parser.add_argument("results", help="a results folder of jarf reproduce")
+    parser.add_argument("--out", help="where to write (default: RESULTS/report)")
+    parser.add_argument(
+        "--headline",
+        metavar="FILE.md",
+        help="also write the headline table between <!-- results:start --> and "
+        "<!-- results:end --> of this file",
+    )
+    parser.add_argument(
+        "--tables",
+        metavar="FILE.md",
+        help="also write all tables between the same markers of this file",
+    )
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the sub-command and return its exit code."""
+    require("jarf report", "pandas", "matplotlib")
+    from jarf import report
+    from jarf.bench import StoreError
+
+    try:
+        print(report.build_report(arguments.results, arguments.out))
+        if arguments.headline:
+            text = report.headline_markdown(arguments.results)
+            report.write_between_markers(arguments.headline, text)
+        if arguments.tables:
+            text = report.tables_markdown(arguments.results)
+            report.write_between_markers(arguments.tables, text)
+    except StoreError as error:
+        raise ValueError(str(error)) from error
+    return 0

@@ -1,0 +1,151 @@
+"""``jarf reproduce``: run the paper's study, or continue it, and build its page."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import os
+import signal
+import sys
+from typing import Any
+
+from jarf.cli._extras import require
+
+_EPILOG = """\
+examples:
+  jarf reproduce --quick                     everything on small embedded data, minutes
+  jarf reproduce --standard --data FOLDER    all 20 datasets, hours; stop and start at will
+  jarf reproduce --list                      experiments, methods and datasets
+  jarf reproduce --quick --only simulation --methods RF JARF
+  jarf reproduce --quick --method-file my_forest.py
+"""
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the sub-command."""
+    parser = subparsers.add_parser(
+        "reproduce",
+        help="run the paper's study, or continue it",
+        description="Run the paper's study and build its page. A second start continues.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    size = parser.add_mutually_exclusive_group()
+    for name, text in (
+        ("quick", "embedded data only, minutes (default)"),
+        ("standard", "20 datasets, at most 5,000 training rows, 5 x 2 splits, hours"),
+        ("full", "the paper's sizes, days"),
+    ):
+        size.add_argument(f"--{name}", dest="budget", action="store_const", const=name, help=text)
+    parser.set_defaults(budget="quick", run=run)
+    parser.add_argument("--only", nargs="+", metavar="EXPERIMENT", help="these experiments")
+    parser.add_argument("--datasets", nargs="+", metavar="NAME", help="these datasets")
+    parser.add_argument("--methods", nargs="+", metavar="NAME", help="these methods")
+    parser.add_argument(
+        *("--method-file", "--method"),
+        dest="plugins",
+        action="append",
+        default=[],
+        metavar="FILE.py|module:Class",
+        help="add your own method or dataset; may be repeated",
+    )
+    parser.add_argument(
+        "--jobs", type=int, default=os.cpu_count() or 1, help="fits at once (default: all cores)"
+    )
+    parser.add_argument("--out", help="results folder (default: runs/BUDGET)")
+    parser.add_argument("--data", help="folder with data files (default: JARF_DATA)")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--repeats", type=int, help="repeats of the two-fold split")
+    parser.add_argument(
+        "--ablation-repeats",
+        type=int,
+        help="repeats for ablations and other variants of JARF; more can be added later",
+    )
+    parser.add_argument("--retry-errors", action="store_true", help="run failed fits again")
+    parser.add_argument("--no-report", action="store_true", help="do not build the page")
+    parser.add_argument("--list", action="store_true", help="show what there is and stop")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the sub-command and return its exit code."""
+    require("jarf reproduce", "pandas", "matplotlib", "xgboost")
+    from jarf import bench
+
+    added = [name for spec in arguments.plugins for name in bench.load_plugin(spec)]
+    if arguments.list:
+        print(_listing(), end="")
+        return 0
+    if arguments.jobs < 1:
+        raise ValueError("--jobs must be at least 1")
+    _stop_on_terminate()
+    out = arguments.out or os.path.join("runs", arguments.budget)
+    methods = arguments.methods and [*arguments.methods, *added]
+    try:
+        study = bench.reproduce(
+            out,
+            _budget(arguments),
+            jobs=arguments.jobs,
+            data=arguments.data,
+            retry_errors=arguments.retry_errors,
+            only=arguments.only,
+            datasets=arguments.datasets,
+            methods=methods,
+            seed=arguments.seed,
+        )
+    except KeyboardInterrupt:
+        print(f"\nstopped; finished fits are in {out}, the same command continues", file=sys.stderr)
+        return 130
+    except (bench.StoreError, bench.DatasetError, KeyError) as error:
+        raise ValueError(error.args[0] if error.args else str(error)) from error
+    if not arguments.no_report:
+        _report(out)
+    return 1 if study.missing else 0
+
+
+def _budget(arguments: argparse.Namespace) -> Any:
+    """The budget asked for, with other repeats if told so."""
+    from jarf.bench import get_budget
+
+    asked = {"repeats": arguments.repeats, "ablation_repeats": arguments.ablation_repeats}
+    changes = {name: value for name, value in asked.items() if value is not None}
+    for name, value in changes.items():
+        if value < 1:
+            raise ValueError(f"--{name.replace('_', '-')} must be at least 1")
+    return dataclasses.replace(get_budget(arguments.budget), **changes)
+
+
+def _report(out: str) -> None:
+    from jarf.report import build_report
+
+    print(f"page: {build_report(out)}")
+
+
+def _stop_on_terminate() -> None:
+    """Let a polite kill end the run as Ctrl-C does."""
+
+    def stop(number: int, frame: Any) -> None:
+        raise KeyboardInterrupt
+
+    try:
+        signal.signal(signal.SIGTERM, stop)
+    except ValueError:  # not in the main thread
+        return
+
+
+def _listing() -> str:
+    from jarf import bench
+
+    lines = ["experiments"]
+    for experiment in bench.EXPERIMENTS.values():
+        lines.append(f"  {experiment.name:<18} {experiment.title} ({experiment.paper})")
+    lines.append("methods")
+    for name in bench.method_names():
+        lines.append(f"  {name:<18} {bench.get_method(name).note}")
+    lines.append("datasets")
+    for name in bench.dataset_names():
+        dataset = bench.get_dataset(name)
+        shape = f"{dataset.n_rows or '?'} x {dataset.n_features or '?'}"
+        source = f"OpenML {dataset.openml_id}" if dataset.openml_id else ""
+        facts = [dataset.task, shape, source, dataset.licence, dataset.note]
+        lines.append(f"  {name:<18} " + ", ".join(fact for fact in facts if fact))
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,283 @@
+"""Directions drawn from the EJOP as extra columns, for boosters and any other model."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin, clone, is_classifier
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from jarf._progress import Stages
+from jarf._sklearn import (
+    HasMethods,
+    Interval,
+    StrOptions,
+    check_feature_names_in,
+    fit_context,
+)
+from jarf.ensemble._growing import Target
+from jarf.ensemble._sources import SOURCES, Table
+from jarf.geometry import spectrum
+
+# Rows that the switch learns from and is scored on at most.
+MAX_LEARN, MAX_SCORE = 4000, 4000
+
+
+class JacobianFeatures(TransformerMixin, BaseEstimator):
+    """Append directions drawn from the expected Jacobian outer product: ``[X, X W]``.
+
+    Half of the directions are leading eigenvectors of the EJOP of the surrogates, half are signed
+    sums of the gradients at a few random rows. Replacing the columns would take the axes away;
+    here a booster keeps them and may use the new ones where they help. An honest switch finds out
+    whether they do: on rows whose labels no surrogate saw, a model with them must beat the same
+    model without them by more than one standard error, or ``X`` is returned as it is.
+
+    Parameters
+    ----------
+    n_directions : int, default=None
+        Number of columns to append. None: as many as ``X`` has, at least 4 and at most 32.
+    sources : tuple of {"forest", "whitened", "kernel"}, default=("forest", "whitened", "kernel")
+        Surrogates whose gradients are used.
+    switch : {"auto", "on"} or estimator, default="auto"
+        "auto" decides with a small scikit-learn gradient booster, an estimator with that one;
+        "on" always appends.
+    n_jobs : int, default=None
+    random_state : int, RandomState instance or None, default=None
+    verbose : int, default=0
+
+    Attributes
+    ----------
+    directions_ : ndarray of shape (n_features, n_directions)
+        Columns W, for ``X`` in standard deviations; no columns where the switch is off.
+    switched_on_ : bool
+    gain_, gain_standard_error_ : float
+        What the switch measured: decrease of the loss per row (log loss, or squared error);
+        absent with ``switch="on"``.
+    n_features_in_ : int
+    feature_names_in_ : ndarray
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.ensemble import HistGradientBoostingRegressor
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from jarf import JacobianFeatures
+    >>> X = np.random.default_rng(0).normal(size=(1000, 5))
+    >>> y = np.sin(2 * X[:, 0] + 2 * X[:, 1])
+    >>> model = make_pipeline(JacobianFeatures(random_state=0), HistGradientBoostingRegressor())
+    >>> model.fit(X[:500], y[:500]).score(X[500:], y[500:]) > 0.9
+    True
+    """
+
+    directions_: np.ndarray
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
+        "n_directions": [Interval(Integral, 1, None, closed="left"), None],
+        "sources": [tuple, list],
+        "switch": [StrOptions({"auto", "on"}), HasMethods(["fit", "predict"])],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        n_directions=None,
+        *,
+        sources=("forest", "whitened", "kernel"),
+        switch="auto",
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.n_directions = n_directions
+        self.sources = sources
+        self.switch = switch
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X, y):
+        """Draw the directions, and decide whether they help.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Classes or numbers; :func:`sklearn.utils.multiclass.type_of_target` tells which.
+
+        Returns
+        -------
+        self
+        """
+        unknown = sorted(set(self.sources) - set(SOURCES))
+        if unknown or not self.sources:
+            raise ValueError(f"sources must be among {sorted(SOURCES)}, got {self.sources!r}.")
+        classes = self._has_classes(y)
+        X, y = validate_data(
+            self,
+            X,
+            y,
+            dtype=[np.float64, np.float32],
+            order="C",
+            y_numeric=not classes,
+            ensure_min_samples=2,
+        )
+        rng = check_random_state(self.random_state)
+        stages = Stages(type(self).__name__, self.verbose)
+        target = self._target(y, classes)
+        with stages.stage("switch"):
+            self.switched_on_ = self.switch == "on" or self._helps(X, y, target, rng)
+        with stages.stage("directions"):
+            self._learn(X, target, rng)
+        if not self.switched_on_:
+            stages.note("the directions do not help here: X is returned as it is")
+            self.directions_ = self.directions_[:, :0]
+        return self
+
+    def _has_classes(self, y) -> bool:
+        if not isinstance(self.switch, str):
+            return is_classifier(self.switch)
+        return y is not None and not type_of_target(y).startswith("continuous")
+
+    def _target(self, y, classes: bool) -> Target:
+        if not classes:
+            return Target.of_responses(y)
+        check_classification_targets(y)
+        found, labels = np.unique(y, return_inverse=True)
+        return Target.of_classes(labels, len(found), "gini")
+
+    def _learn(self, X, target: Target, rng) -> None:
+        """Set ``directions_`` from surrogates of these rows."""
+        self._mean = X.mean(axis=0, dtype=np.float64)
+        std = X.std(axis=0, dtype=np.float64)
+        self._scale = np.where(std > 0, std, 1.0)
+        table = Table.standardised(X, np.ones(len(X)))
+        gradients = []
+        for name in self.sources:
+            found = SOURCES[name](table, target, rng, self.n_jobs) * table.oblique
+            size = np.sqrt(np.mean((found**2).sum(axis=1)))
+            gradients.append(found / size if size > 0 else found)
+        wanted = self.n_directions or int(np.clip(X.shape[1], 4, 32))
+        self.directions_ = draw_directions(gradients, wanted, rng)
+
+    def _helps(self, X, y, target: Target, rng) -> bool:
+        """Compare on held-out rows; the directions come from the learning rows alone."""
+        order = rng.permutation(len(X))
+        n_learn = min(MAX_LEARN, max(1, (2 * len(X)) // 3))
+        learn, score = order[:n_learn], order[n_learn : n_learn + MAX_SCORE]
+        labels = target.labels if target.n_classes else y
+        if len(score) == 0 or (target.n_classes and len(np.unique(labels[learn])) < 2):
+            self.gain_, self.gain_standard_error_ = 0.0, np.inf
+            return False
+        self._learn(X[learn], target.only(learn), rng)
+        losses = []
+        for table in (X, self._appended(X)):
+            model = self._judge(target, rng.randint(2**31 - 1))
+            model.fit(table[learn], labels[learn])
+            losses.append(_losses(model, table[score], labels[score], target.n_classes > 0))
+        gain = losses[0] - losses[1]
+        self.gain_ = float(gain.mean())
+        self.gain_standard_error_ = float(gain.std() / np.sqrt(len(gain)))
+        return self.gain_ > self.gain_standard_error_
+
+    def _judge(self, target: Target, seed: int):
+        if not isinstance(self.switch, str):
+            model = clone(self.switch)
+            if "random_state" in model.get_params():
+                model.set_params(random_state=seed)
+            return model
+        booster: Any = HistGradientBoostingRegressor
+        if target.n_classes:
+            booster = HistGradientBoostingClassifier
+        return booster(max_iter=50, early_stopping=False, random_state=seed)
+
+    def _appended(self, X):
+        extra = ((X - self._mean) / self._scale) @ self.directions_
+        return np.hstack([X, extra.astype(X.dtype)])
+
+    def transform(self, X):
+        """Append the directions to ``X``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features + n_directions)
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=[np.float64, np.float32], order="C", reset=False)
+        return self._appended(X)
+
+    def get_feature_names_out(self, input_features=None):
+        """Names of the columns of ``X``, then ``jacobian0``, ``jacobian1``, ...
+
+        Parameters
+        ----------
+        input_features : array-like of str, default=None
+
+        Returns
+        -------
+        ndarray of str
+        """
+        check_is_fitted(self)
+        names = check_feature_names_in(self, input_features)
+        extra = [f"jacobian{k}" for k in range(self.directions_.shape[1])]
+        return np.concatenate([names, np.array(extra, dtype=object)])
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def draw_directions(gradients: list[np.ndarray], n_directions: int, rng) -> np.ndarray:
+    """Leading eigenvectors of the mean EJOP, then signed sums of eight random gradients.
+
+    Parameters
+    ----------
+    gradients : list of ndarray of shape (n, d)
+        One for each source.
+    n_directions : int
+    rng : RandomState
+
+    Returns
+    -------
+    ndarray of shape (d, at most n_directions)
+        Unit columns; those of no length are left out.
+    """
+    n, d = gradients[0].shape
+    stacked = np.concatenate(gradients)
+    n_leading = min(d, -(-n_directions // 2))
+    if d <= len(stacked):
+        leading = spectrum(stacked.T @ stacked)[1][:, :n_leading]
+    else:
+        leading = np.linalg.svd(stacked, full_matrices=False)[2][:n_leading].T
+    drawn = np.zeros((d, n_directions - n_leading))
+    for k in range(drawn.shape[1]):
+        source = gradients[rng.randint(len(gradients))]
+        signs = rng.choice([-1.0, 1.0], size=8)
+        drawn[:, k] = signs @ source[rng.randint(n, size=8)]
+    length = np.linalg.norm(drawn, axis=0)
+    drawn = drawn[:, length > 0] / length[length > 0]
+    return np.hstack([leading, drawn]) if stacked.any() else np.zeros((d, 0))
+
+
+def _losses(model, X, y, classes: bool) -> np.ndarray:
+    """Log loss, or squared error, of each row."""
+    if not classes:
+        return (model.predict(X) - y) ** 2
+    probabilities = model.predict_proba(X)
+    place = np.searchsorted(model.classes_, y)
+    known = model.classes_[np.minimum(place, len(model.classes_) - 1)] == y
+    found = probabilities[np.arange(len(y)), np.minimum(place, len(model.classes_) - 1)]
+    return -np.log(np.clip(np.where(known, found, 0.0), 1e-6, 1.0))

@@ -1,0 +1,59 @@
+"""What a node of the Jacobian forest may try, by name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """Which axes and which directions a node tries.
+
+    Parameters
+    ----------
+    name : str
+    sources : tuple of str, default=()
+        Surrogates whose gradients directions are drawn from: "forest", "whitened", "kernel".
+    n_loadings : int, default=0
+        A drawn direction keeps that many largest loadings; 0 keeps all.
+    local : bool, default=False
+        Whether a node also tries the directions of a linear surrogate of its own: the canonical
+        correlation of its rows with their targets in a few random columns.
+    power : float, default=0.0
+        Axes are drawn with probability ~ (mean squared derivative) ** power; 0 draws them alike.
+    bootstrap : bool, default=False
+        Whether trees see bootstrap samples. Directions differ from node to node and keep trees
+        apart, so that every tree may see all rows.
+    """
+
+    name: str
+    sources: tuple[str, ...] = ()
+    n_loadings: int = 0
+    local: bool = False
+    power: float = 0.0
+    bootstrap: bool = False
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether this is an ordinary random forest."""
+        return not (self.sources or self.local or self.power)
+
+
+PLAIN = Geometry("axes", bootstrap=True)
+
+_FORESTS = ("forest", "whitened")
+_ALL = ("forest", "whitened", "kernel")
+
+GEOMETRIES = {
+    geometry.name: geometry
+    for geometry in (
+        PLAIN,
+        Geometry("linear", local=True),
+        Geometry("sparse", _FORESTS, n_loadings=3, local=True),
+        Geometry("weighted", _FORESTS, n_loadings=3, local=True, power=1.0),
+        Geometry("focused", _FORESTS, n_loadings=3, power=2.0),
+        Geometry("dense", _FORESTS, local=True),
+        Geometry("mixed", _ALL, n_loadings=3, local=True),
+        Geometry("smooth", ("kernel",)),
+    )
+}

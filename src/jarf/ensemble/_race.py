@@ -1,0 +1,195 @@
+"""Which geometry helps here: decided on rows whose labels no surrogate saw.
+
+The out-of-bag score of an aligned forest is not honest, because its directions have seen every
+training label. So the rows are split: surrogates and small pilot forests learn from one part, and
+the pilots are scored on the other. Plain axes take part in every race and keep the title unless
+they are beaten by more than one standard error. Few rows are used in turn (cross-fitting).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from jarf.ensemble._forest import Forest
+from jarf.ensemble._geometries import PLAIN, Geometry
+
+# Rows that pilots learn from and are scored on at most.
+MAX_LEARN, MAX_SCORE = 2000, 4000
+# With fewer rows than this in all, every row is scored in turn.
+CROSS_FIT_BELOW = 1500
+N_FOLDS = 3
+# With fewer still there is nothing to decide by: plain axes.
+MIN_ROWS = 20
+# Trees added to a pilot in each round; after a round the worse half of the racers goes.
+ROUNDS = (8, 8, 16)
+
+
+@dataclass
+class Racer:
+    """One geometry in the race.
+
+    Parameters
+    ----------
+    geometry : Geometry
+    """
+
+    geometry: Geometry
+    losses: np.ndarray = field(default_factory=lambda: np.empty(0))
+    n_trees: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class RaceResult:
+    """How the race went.
+
+    Parameters
+    ----------
+    winner : str
+    rows : list of dict
+        One for every racer: ``geometry``, ``loss`` (Brier score, or squared error), ``gain``
+        over plain axes with its ``standard_error``, ``n_trees`` of its pilot, ``seconds``.
+    """
+
+    winner: str
+    rows: list[dict[str, Any]]
+
+    def __str__(self) -> str:
+        lines = [f"{'geometry':<18} {'loss':>9} {'gain':>9} {'s.e.':>8} {'trees':>5} {'s':>6}"]
+        for row in self.rows:
+            mark = " *" if row["geometry"] == self.winner else ""
+            lines.append(
+                f"{row['geometry']:<18} {row['loss']:>9.5f} {row['gain']:>+9.5f} "
+                f"{row['standard_error']:>8.5f} {row['n_trees']:>5d} {row['seconds']:>6.2f}{mark}"
+            )
+        return "\n".join(lines)
+
+
+class Pilot:
+    """A small forest that grows round by round and keeps the sums its score needs.
+
+    Parameters
+    ----------
+    grow : callable
+        ``grow(n_trees) -> Forest`` of fresh trees.
+    X : ndarray of shape (n_score, d), float32
+        Rows it is scored on.
+    observed : ndarray of shape (n_score, n_outputs)
+        Class indicators, or the response.
+    """
+
+    def __init__(self, grow: Callable[[int], Forest], X: np.ndarray, observed: np.ndarray):
+        self.grow, self.X, self.observed = grow, X, observed
+        self.n_trees = 0
+        self.sums = np.zeros(observed.shape)
+        self.squares = np.zeros(len(X))
+
+    def advance(self, n_trees: int, n_jobs) -> None:
+        """Grow more trees."""
+        forest = self.grow(n_trees)
+        leaves = forest.apply(self.X, n_jobs) + forest.roots
+        values = forest.values[forest.nodes[leaves, 2]]  # (rows, trees, outputs)
+        self.sums += values.sum(axis=1)
+        self.squares += np.einsum("ijk,ijk->i", values, values)
+        self.n_trees += n_trees
+
+    def losses(self) -> np.ndarray:
+        """Squared error of each row, as a forest of many such trees would have it.
+
+        A mean of T trees errs by the variance of a tree over T more than an endless forest. That
+        part is estimated from the trees' spread and taken off, so that pilots need not be large.
+        """
+        T = self.n_trees
+        mean = self.sums / T
+        spread = np.maximum(self.squares / T - (mean**2).sum(axis=1), 0.0) / (T - 1)
+        return ((mean - self.observed) ** 2).sum(axis=1) - spread
+
+
+def score_splits(n: int, rng) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Rows to learn from and rows to score on: one split, or folds where rows are few."""
+    order = rng.permutation(n)
+    if n < CROSS_FIT_BELOW:
+        folds = np.array_split(order, N_FOLDS)
+        return [
+            (np.concatenate([fold for j, fold in enumerate(folds) if j != k]), folds[k])
+            for k in range(N_FOLDS)
+        ]
+    n_learn = min(MAX_LEARN, n // 2)
+    return [(order[:n_learn], order[n_learn : n_learn + MAX_SCORE])]
+
+
+def run_race(
+    geometries: Sequence[Geometry],
+    pilots_of: Callable[[Geometry], list[Pilot]],
+    weights: np.ndarray,
+    n_jobs=None,
+    note: Callable[[str], None] = lambda text: None,
+) -> RaceResult:
+    """Successive halving; plain axes stay in to the end.
+
+    Parameters
+    ----------
+    geometries : sequence of Geometry
+        Plain axes among them.
+    pilots_of : callable
+        The pilots of a geometry, one for each split.
+    weights : ndarray
+        Weights of the scored rows, splits one after the other.
+    n_jobs : int
+    note : callable
+        Shows a line.
+
+    Returns
+    -------
+    RaceResult
+    """
+    racers = [Racer(geometry) for geometry in geometries]
+    pilots = {racer.geometry.name: pilots_of(racer.geometry) for racer in racers}
+    running = racers
+    for round_, n_trees in enumerate(ROUNDS):
+        for racer in running:
+            start = time.perf_counter()
+            for pilot in pilots[racer.geometry.name]:
+                pilot.advance(n_trees, n_jobs)
+            racer.n_trees += n_trees
+            racer.losses = np.concatenate([p.losses() for p in pilots[racer.geometry.name]])
+            racer.seconds += time.perf_counter() - start
+        running = sorted(running, key=lambda racer: np.average(racer.losses, weights=weights))
+        note(f"round {round_ + 1}: " + " < ".join(racer.geometry.name for racer in running))
+        if round_ + 1 < len(ROUNDS):
+            running = _better_half(running)
+    return _result(racers, running, weights)
+
+
+def _better_half(ranked: list[Racer]) -> list[Racer]:
+    kept = ranked[: max(2, (len(ranked) + 1) // 2)]
+    plain = next(racer for racer in ranked if racer.geometry == PLAIN)
+    return kept if plain in kept else [*kept, plain]
+
+
+def _result(racers: list[Racer], finalists: list[Racer], weights) -> RaceResult:
+    plain = next(racer for racer in racers if racer.geometry == PLAIN)
+    rows: list[dict[str, Any]] = []
+    for racer in racers:
+        gain = plain.losses - racer.losses
+        mean = float(np.average(gain, weights=weights))
+        variance = np.average((gain - mean) ** 2, weights=weights)
+        rows.append(
+            {
+                "geometry": racer.geometry.name,
+                "loss": float(np.average(racer.losses, weights=weights)),
+                "gain": mean,
+                "standard_error": float(np.sqrt(variance / len(gain))),
+                "n_trees": racer.n_trees,
+                "seconds": racer.seconds,
+            }
+        )
+    names = {racer.geometry.name for racer in finalists}
+    best = max((row for row in rows if row["geometry"] in names), key=lambda row: row["gain"])
+    wins = best["gain"] > best["standard_error"]
+    return RaceResult(best["geometry"] if wins else PLAIN.name, rows)

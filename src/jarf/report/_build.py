@@ -1,0 +1,311 @@
+"""From a results folder to summary, tables, figures and page. Nothing is run here."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from jarf.bench import (
+    CLASSIFICATION,
+    EXPERIMENTS,
+    REGRESSION,
+    Results,
+    ResultTable,
+    get_dataset,
+    get_method,
+    read_rows,
+)
+from jarf.report._claims import HOLDS, NOT_HERE, PART, UNTESTED, judge
+from jarf.report._figures import FIGURE_OF, draw_figures
+from jarf.report._page import claims_html, figure_html, page_html, simple_table, table_html
+from jarf.report._paper import beside_paper, paper_cell, paper_reference
+from jarf.report._style import Painter
+from jarf.report._svg import save_figure
+from jarf.report._tables import table_csv, table_markdown
+
+__all__ = [
+    "build_report",
+    "load_results",
+    "summarise",
+]
+
+
+def load_results(folder: str | os.PathLike[str]) -> Results:
+    """Stored rows and settings of a results folder."""
+    return Results(read_rows(folder), _json(Path(folder) / "run.json", {}))
+
+
+def _json(path: Path, default: Any) -> Any:
+    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else default
+
+
+def result_tables(results: Results) -> dict[str, list[ResultTable]]:
+    """The tables of every experiment that has numbers of ours."""
+    made = {name: experiment.tables(results) for name, experiment in EXPERIMENTS.items()}
+    kept = {name: [table for table in tables if table.cells] for name, tables in made.items()}
+    kept = {name: tables for name, tables in kept.items() if tables}
+    note = _other_data(results)
+    for table in (table for tables in kept.values() for table in tables):
+        if note and paper_reference(table.id) and table.id != "beeswarm":
+            table.notes.append(note)
+    return kept
+
+
+def _other_data(results: Results) -> str:
+    """What to say where the paper's means are not over the datasets of this run."""
+    missing = [d for d in CLASSIFICATION + REGRESSION if d not in results.datasets()]
+    if not missing:
+        return ""
+    return (
+        "The paper's means, counts and times are over its own 15 + 5 datasets, of which this run "
+        f"lacks {len(missing)}: compare with care."
+    )
+
+
+def summarise(folder: str | os.PathLike[str], results: Results | None = None) -> dict[str, Any]:
+    """Everything the page says, as a plain dict.
+
+    Parameters
+    ----------
+    folder : path
+        A results folder.
+    results : Results or None
+        Its rows, if they are already read.
+
+    Returns
+    -------
+    dict
+        ``run``, ``environment``, ``counts``, ``experiments`` with their tables, ``claims``,
+        ``datasets``, ``methods``, ``errors``.
+    """
+    return _summary_and_tables(folder, load_results(folder) if results is None else results)[0]
+
+
+def _summary_and_tables(
+    folder: str | os.PathLike[str], results: Results
+) -> tuple[dict[str, Any], dict[str, ResultTable]]:
+    tables = result_tables(results)
+    by_id = {table.id: table for group in tables.values() for table in group}
+    names = results.datasets() + results.datasets(simulated=True)
+    methods = results.methods(names)
+    summary = {
+        "run": results.settings,
+        "environment": _json(Path(folder) / "environment.json", []),
+        "counts": {"rows": len(results.rows), "errors": len(results.errors)},
+        "unfinished": results.unfinished().strip(),
+        "experiments": [
+            {
+                "name": name,
+                "title": EXPERIMENTS[name].title,
+                "paper": EXPERIMENTS[name].paper,
+                "tables": [beside_paper(table) for table in group],
+            }
+            for name, group in tables.items()
+        ],
+        "claims": judge(results, by_id),
+        "datasets": [_dataset_facts(results, name) for name in names],
+        "methods": [{"name": name, "note": _note(name)} for name in methods],
+        "errors": _errors(results),
+    }
+    return summary, by_id
+
+
+def _dataset_facts(results: Results, name: str) -> dict[str, Any]:
+    rows = results.frame[results.frame["dataset"] == name]
+    first = rows.iloc[0]
+    printed = {key: paper_cell("datasets", name, key) for key in ("rows", "columns")}
+    return {
+        "name": name,
+        "task": str(first["task"]),
+        "n_rows": int(np.nan_to_num(rows["n_rows"].max())) if "n_rows" in rows else 0,
+        "n_train": int(rows["n_train"].max()),
+        "n_test": int(rows["n_test"].max()),
+        "columns": int(first["d"]),
+        "numeric": int(first["d_numeric"]),
+        "classes": int(first["n_classes"]),
+        "paper_rows": printed["rows"] and printed["rows"]["value"],
+        "paper_columns": printed["columns"] and printed["columns"]["value"],
+        "partial": bool(rows["partial"].any()),
+        "source": str(first["source"]),
+        "licence": _licence(name),
+        "fits": len(rows),
+    }
+
+
+def _licence(name: str) -> str:
+    try:
+        return get_dataset(name).licence
+    except KeyError:
+        return "not stated"
+
+
+def _note(name: str) -> str:
+    try:
+        return get_method(name).note
+    except KeyError:
+        return "registered by the user"
+
+
+def _errors(results: Results) -> list[dict[str, Any]]:
+    counted = Counter(
+        (row["dataset"], row["method"], row["variant"], row["error"]) for row in results.errors
+    )
+    names = ("dataset", "method", "variant", "error")
+    return [{**dict(zip(names, key, strict=True)), "fits": n} for key, n in counted.items()]
+
+
+def build_report(folder: str | os.PathLike[str], out: str | os.PathLike[str] | None = None) -> Path:
+    """Write ``index.html``, ``summary.json``, ``tables/`` and ``figures/``.
+
+    Parameters
+    ----------
+    folder : path
+        A results folder.
+    out : path or None
+        Where to write; None means ``report`` inside the results folder.
+
+    Returns
+    -------
+    Path
+        The page.
+    """
+    results = load_results(folder)
+    summary, by_id = _summary_and_tables(folder, results)
+    target = Path(folder) / "report" if out is None else Path(out)
+    for name in ("tables", "figures"):
+        (target / name).mkdir(parents=True, exist_ok=True)
+    for experiment in summary["experiments"]:
+        for table in experiment["tables"]:
+            (target / "tables" / f"{table['id']}.csv").write_text(table_csv(table), "utf-8")
+            (target / "tables" / f"{table['id']}.md").write_text(table_markdown(table), "utf-8")
+    painters = {painter.name: painter for painter in draw_figures(results, by_id)}
+    for painter in painters.values():
+        save_figure(painter, target / "figures")
+    (target / "summary.json").write_text(
+        json.dumps(summary, indent=1, allow_nan=False) + "\n", "utf-8"
+    )
+    results.frame.to_csv(target / "tables" / "rows.csv", index=False)
+    page = target / "index.html"
+    page.write_text(_page(summary, painters), "utf-8")
+    return page
+
+
+def _page(summary: dict[str, Any], painters: dict[str, Painter]) -> str:
+    starred = [facts["name"] for facts in summary["datasets"] if facts["partial"]]
+    sections = [("claims", "The paper's claims", _claims(summary))]
+    for experiment in summary["experiments"]:
+        figure = painters.get(FIGURE_OF.get(experiment["name"], ""))
+        html = figure_html(figure) if figure is not None else ""
+        html += "".join(table_html(table, starred) for table in experiment["tables"])
+        sections.append((experiment["name"], experiment["title"], html))
+    sections.append(("data", "Data and methods", _data(summary)))
+    if summary["errors"]:
+        sections.append(("errors", "Fits that failed", _error_table(summary)))
+    sections.append(("how", "How it was run", _how(summary)))
+    filters = {
+        "dataset": [facts["name"] for facts in summary["datasets"]],
+        "method": [method["name"] for method in summary["methods"]],
+    }
+    return page_html(
+        "Jacobian aligned random forests: the study repeated",
+        _lead(summary),
+        sections,
+        filters,
+        "Built by jarf report from stored results alone.",
+    )
+
+
+def _lead(summary: dict[str, Any]) -> str:
+    run, counts = summary["run"], summary["counts"]
+    cap = f"at most {run['train_cap']:,}" if run.get("train_cap") else "no cap on"
+    real = [f for f in summary["datasets"] if not f["source"].startswith("jarf.datasets")]
+    return (
+        "<p>Our measurements beside the figures printed in <i>Jacobian Aligned Random Forests</i> "
+        "(Rauniyar, ICLR 2026). The recipe is the paper's; nothing was tuned to make the two "
+        "meet.</p>"
+        f'<p class="soft">{counts["rows"]:,} fits on {len(real)} datasets, budget '
+        f"<b>{escape(str(run.get('name', '?')))}</b>: {run.get('repeats', '?')} x 2 "
+        f"cross-validation, {cap} training rows, {run.get('n_trees', '?')} trees"
+        f"{', ' + str(counts['errors']) + ' fits failed' if counts['errors'] else ''}. "
+        f"{summary['unfinished']}</p>"
+    )
+
+
+def _claims(summary: dict[str, Any]) -> str:
+    counted = Counter(claim["verdict"] for claim in summary["claims"])
+    words = "".join(
+        f"<span><b>{counted[verdict]}</b> {verdict}</span>"
+        for verdict in (HOLDS, PART, NOT_HERE, UNTESTED)
+        if counted[verdict]
+    )
+    small = ""
+    if summary["run"].get("name") == "quick":
+        small = (
+            '<p class="note">A quick run uses small data that ship with scikit-learn, not the '
+            "paper's: its verdicts show how the page works and little more.</p>"
+        )
+    rule = (
+        '<p class="note">Each verdict follows a fixed rule in the code: a claim holds if our '
+        "number reaches about what the paper prints, in part if it has the right sign and a fair "
+        "share of the size.</p>"
+    )
+    return f'<div class="counts">{words}</div>{small}{rule}{claims_html(summary["claims"])}'
+
+
+_FACTS = {
+    "task": "task",
+    "n_rows": "rows",
+    "paper_rows": "paper's rows",
+    "n_train": "training rows",
+    "n_test": "test rows",
+    "columns": "columns",
+    "numeric": "numeric",
+    "paper_columns": "paper's columns",
+    "classes": "classes",
+    "source": "source",
+    "licence": "licence",
+    "fits": "fits",
+}
+
+
+def _data(summary: dict[str, Any]) -> str:
+    rows = [
+        [facts["name"] + ("*" if facts["partial"] else ""), *(facts[key] or None for key in _FACTS)]
+        for facts in summary["datasets"]
+    ]
+    html = simple_table("datasets", ["dataset", *_FACTS.values()], rows)
+    if any(f["partial"] for f in summary["datasets"]):
+        html += '<p class="note">* Only a part of the registered rows was at hand.</p>'
+    html += (
+        '<p class="note">Columns are counted after one-hot encoding, the paper\'s before it; '
+        "only numeric ones are rotated. Columns of two values count as categories.</p>"
+    )
+    methods = [[method["name"], method["note"]] for method in summary["methods"]]
+    return html + simple_table("methods", ["method", "what it is"], methods)
+
+
+def _error_table(summary: dict[str, Any]) -> str:
+    names = ["dataset", "method", "variant", "error", "fits"]
+    return simple_table("errors", names, [[e[n] for n in names] for e in summary["errors"]])
+
+
+def _how(summary: dict[str, Any]) -> str:
+    run = summary["run"]
+    tuning = "the training half of the first split of each dataset, for all its splits"
+    if run.get("tune_each_split"):
+        tuning = "every training half"
+    text = (
+        "<p>Two-fold splits, stratified in classification, repeated; the same for all methods. "
+        "Encoders, scalers, imputers, maps and grids see the training half only. Numeric columns "
+        "are standardised with medians for missing values, categories are one-hot, numeric "
+        "targets are standardised. Every fit runs on one thread. XGBoost's grid (appendix B.1) is "
+        f"searched inside {tuning}, on at most {run.get('tune_rows') or 'all'} rows.</p>"
+    )
+    facts = {"settings": run, "environment": summary["environment"]}
+    return text + f"<pre>{escape(json.dumps(facts, indent=1))}</pre>"

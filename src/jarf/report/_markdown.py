@@ -1,0 +1,78 @@
+"""Results in Markdown: the headline table of a README, all tables for the documentation."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from typing import Any
+
+from jarf.bench import CLASSIFICATION, REGRESSION
+from jarf.report._build import summarise
+from jarf.report._claims import HOLDS, NOT_HERE, PART
+from jarf.report._tables import table_markdown
+
+__all__ = ["headline_markdown", "tables_markdown"]
+
+
+def headline_markdown(folder: str | os.PathLike[str]) -> str:
+    """The short table for a README: mean score, rank and time of each method."""
+    summary = summarise(folder)
+    tables = {t["id"]: t for e in summary["experiments"] for t in e["tables"]}
+    names = {facts["name"] for facts in summary["datasets"]}
+    paper = names.issuperset(CLASSIFICATION + REGRESSION)
+    places = (
+        ("classification", "Mean", None, 3),
+        ("classification", "Mean rank", None, 2),
+        ("regression", "Mean", None, 3),
+        ("regression", "Mean rank", None, 2),
+        ("times", None, "ratio", 2),
+    )
+    lines = [
+        "| method | mean kappa | mean rank | mean R² | mean rank | fit time, times RF |",
+        "|---|---|---|---|---|---|",
+    ]
+    for method in (m["name"] for m in summary["methods"]):
+        cells = [
+            _pick(tables, table, row or method, column or method, digits, paper)
+            for table, row, column, digits in places
+        ]
+        lines.append(f"| {method} | " + " | ".join(cells) + " |")
+    return "\n".join([*lines, "", _headline_note(summary, paper)]) + "\n"
+
+
+def tables_markdown(folder: str | os.PathLike[str]) -> str:
+    """Verdicts and all tables, for the documentation."""
+    summary = summarise(folder)
+    parts = ["### The paper's claims", "", "| claim | verdict | evidence |", "|---|---|---|"]
+    parts += [
+        f"| {claim['claim']} ({claim['where']}) | {claim['verdict']} | {claim['evidence']} |"
+        for claim in summary["claims"]
+    ]
+    for experiment in summary["experiments"]:
+        parts += ["", f"### {experiment['title']}", ""]
+        parts += [table_markdown(table) for table in experiment["tables"]]
+    return "\n".join(parts) + "\n"
+
+
+def _headline_note(summary: dict[str, Any], paper: bool) -> str:
+    counted = Counter(claim["verdict"] for claim in summary["claims"])
+    verdicts = ", ".join(f"{v}: {counted[v]}" for v in (HOLDS, PART, NOT_HERE) if counted[v])
+    run = summary["run"]
+    text = (
+        f"Ours{' (the paper in brackets)' if paper else ''}. Budget {run.get('name')}, "
+        f"{run.get('repeats')} x 2 splits, at most {run.get('train_cap') or 'all'} training rows, "
+        f"{run.get('n_trees')} trees. Claims of the paper: {verdicts}. "
+        f"{summary['unfinished']}"
+    )
+    return text.rstrip()
+
+
+def _pick(
+    tables: dict[str, Any], table: str, row: str, column: str, digits: int, paper: bool
+) -> str:
+    rows = {r["key"]: r["cells"] for r in tables.get(table, {}).get("rows", [])}
+    cell = rows.get(row, {}).get(column, {})
+    if "ours" not in cell:
+        return ""
+    text = f"{cell['ours']:.{digits}f}"
+    return f"{text} ({cell['paper']:.{digits}f})" if paper and "paper" in cell else text

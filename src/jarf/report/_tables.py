@@ -1,0 +1,128 @@
+"""Tables as CSV and Markdown, and their place between markers in other files."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from pathlib import Path
+from typing import Any
+
+MINUS = "\N{MINUS SIGN}"
+NONE = "\N{EN DASH}"
+
+__all__ = ["number", "table_csv", "table_markdown", "write_between_markers"]
+
+
+def number(value: float | None, digits: int = 3, signed: bool = False) -> str:
+    """A number for people, with a true minus sign; an empty text for none.
+
+    Examples
+    --------
+    >>> from jarf.report import number
+    >>> number(0.12345), number(-0.5, 2), number(0.25, 2, signed=True), number(None)
+    ('0.123', '−0.50', '+0.25', '')
+    """
+    if value is None or math.isnan(value):
+        return ""
+    text = f"{value:+.{digits}f}" if signed else f"{value:.{digits}f}"
+    if float(text) == 0:
+        text = text.lstrip("+-")
+    return text.replace("-", MINUS)
+
+
+def row_digits(row: dict[str, Any], column: dict[str, Any]) -> int:
+    """Digits of a cell: counts and ranks of a summary need fewer than the metric."""
+    return {"Mean rank": 2, "Best or within 0.01": 0, "Worse than RF": 0, "Better than RF": 0}.get(
+        row["key"], column["digits"]
+    )
+
+
+def table_csv(table: dict[str, Any]) -> str:
+    """One line per cell: tidy, for reading by programs."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    names = ("ours", "se", "n", "mark", "paper", "paper_se", "difference")
+    writer.writerow([table["row_header"], "column", *names])
+    for row in table["rows"]:
+        for column in table["columns"]:
+            cell = row["cells"].get(column["key"])
+            if cell:
+                writer.writerow(
+                    [_safe(row["label"]), column["key"], *(_plain(n, cell) for n in names)]
+                )
+    return stream.getvalue()
+
+
+def _plain(name: str, cell: dict[str, Any]) -> str:
+    value = cell.get(name)
+    if isinstance(value, float):
+        return "" if math.isnan(value) else f"{value:.6g}"
+    return "" if value is None else str(value)
+
+
+def _safe(text: str) -> str:
+    """No spreadsheet should take a name for a formula."""
+    return "'" + text if text[:1] in "=+-@" else text
+
+
+def table_markdown(table: dict[str, Any], title: bool = True) -> str:
+    """A Markdown table; a cell reads: ours (paper's, difference)."""
+    head = [table["row_header"], *(column["label"] for column in table["columns"])]
+    lines = []
+    if title:
+        lines += [f"**{_pipe(table['title'])}** {_reference(table)}".rstrip(), ""]
+    lines.append("| " + " | ".join(map(_pipe, head)) + " |")
+    lines.append("|" + "---|" * len(head))
+    for row in table["rows"]:
+        cells = [
+            _markdown_cell(row["cells"].get(column["key"]), row_digits(row, column))
+            for column in table["columns"]
+        ]
+        lines.append("| " + " | ".join([_pipe(row["label"]), *cells]) + " |")
+    legend = "Cells: ours (paper's, difference)." if table["reference"] else ""
+    notes = [text for text in (legend, *table["notes"]) if text]
+    return "\n".join([*lines, "", *(_pipe(note) + "  " for note in notes)]) + "\n"
+
+
+def _reference(table: dict[str, Any]) -> str:
+    return f"(paper: {table['reference']})" if table["reference"] else ""
+
+
+def _markdown_cell(cell: dict[str, Any] | None, digits: int) -> str:
+    if not cell:
+        return ""
+    ours = number(cell.get("ours"), digits) or NONE
+    if cell.get("se") is not None:
+        ours += f" ± {cell['se']:.{digits}f}"
+    ours += cell.get("mark", "")
+    if cell.get("best"):
+        ours = f"**{ours}**"
+    if "paper" not in cell:
+        return ours
+    printed = number(cell["paper"], digits) + cell.get("paper_mark", "")
+    gap = number(cell.get("difference"), digits, signed=True)
+    return f"{ours} ({printed}, {gap})" if gap else f"{ours} ({printed})"
+
+
+def _pipe(text: str) -> str:
+    """Text from users must not end a cell or start markup."""
+    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def write_between_markers(path: str | Path, text: str, name: str = "results") -> bool:
+    """Put generated text between ``<!-- name:start -->`` and ``<!-- name:end -->``.
+
+    Returns whether the file changed. A file without the two markers is an error.
+    """
+    path = Path(path)
+    old = path.read_text(encoding="utf-8")
+    start, end = f"<!-- {name}:start -->", f"<!-- {name}:end -->"
+    if old.count(start) != 1 or old.count(end) != 1 or old.index(start) > old.index(end):
+        raise ValueError(f"{path} needs one line {start} and, after it, one line {end}")
+    before, rest = old.split(start)
+    new = f"{before}{start}\n{text.strip()}\n{end}{rest.split(end)[1]}"
+    if new != old:
+        path.write_text(new, encoding="utf-8")
+    return new != old

@@ -1,0 +1,125 @@
+import numpy as np
+import pytest
+from sklearn.datasets import make_classification
+from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import ExtraTreesClassifier
+
+from jarf import JacobianPreconditioner, JARFClassifier, JARFRegressor
+from jarf.bench import Setting, get_method, load_plugin, method_names, register_method
+from jarf.bench import _methods as registry
+from jarf.bench._baselines import XGB_GRID, BinnedDiscriminants
+from jarf.bench._jarf_methods import RotateNumeric, preconditioner_of
+
+
+@pytest.fixture
+def clean_registry(monkeypatch):
+    method_names()
+    monkeypatch.setattr(registry, "_REGISTRY", dict(registry._REGISTRY))
+    monkeypatch.setattr(registry, "_BUILT_IN", set(registry._BUILT_IN))
+
+
+def setting(task="classification", d=4, one_hot=0, **more):
+    numeric = np.arange(d) < d - one_hot
+    return Setting(task, n_trees=5, random_state=3, numeric=numeric, n_train=100, **more)
+
+
+def test_the_paper_compares_these():
+    wanted = ["RF", "RotF", "CCF", "SPORF", "XGB", "PCA+RF", "LDA+RF", "JARF", "JARF-XGB"]
+    assert method_names()[: len(wanted)] == wanted
+
+
+def test_forests_have_the_papers_settings():
+    rf = get_method("RF").build(Setting("classification"))
+    assert (rf.n_estimators, rf.max_features, rf.min_samples_leaf) == (200, "sqrt", 1)
+    assert get_method("RF").build(Setting("regression")).max_features == 1.0
+
+
+def test_the_grid_of_appendix_b1():
+    assert np.prod([len(values) for values in XGB_GRID.values()]) == 12
+    assert get_method("XGB").grid == XGB_GRID
+    assert get_method("JARF-XGB").tuned_as == "XGB"
+
+
+def test_jarf_is_the_librarys_estimator_on_numbers():
+    model = get_method("JARF").build(setting())
+    assert isinstance(model, JARFClassifier)
+    assert isinstance(get_method("JARF").build(setting("regression")), JARFRegressor)
+    assert (model.gamma, model.step, model.n_probes) == (1e-3, 0.1, 10_000)
+
+
+@pytest.mark.parametrize("variant", list(get_method("JARF").variants))
+def test_every_variant_can_be_built(variant):
+    model = get_method("JARF").build(setting(), variant)
+    default = get_method("JARF").build(setting())
+    assert variant == "categorical toggles" or repr(model) != repr(default)
+
+
+def test_unknown_variant():
+    with pytest.raises(KeyError, match="no variant 'nope'"):
+        get_method("JARF").build(setting(), "nope")
+
+
+def test_one_hot_columns_are_not_rotated():
+    X, y = make_classification(200, 5, random_state=0)
+    X[:, 4] = X[:, 4] > 0
+    model = get_method("JARF").build(setting(d=5, one_hot=1)).fit(X, y)
+    mapped = model[0].transform(X)
+    np.testing.assert_array_equal(mapped[:, 4], X[:, 4])
+    block = preconditioner_of(model).ejop_.matrix[:4, :4] + 1e-3 * np.eye(4)
+    np.testing.assert_allclose(model[0].H_, block / (np.trace(block) / 4))
+
+
+def test_rotating_all_numeric_columns_is_the_librarys_map():
+    X, y = make_classification(200, 4, random_state=0)
+    inner = JacobianPreconditioner(random_state=0)
+    ours = RotateNumeric(inner, np.ones(4, bool)).fit(X, y)
+    np.testing.assert_allclose(ours.transform(X), inner.fit(X, y).transform(X))
+
+
+def test_discriminants_of_a_number_find_its_direction():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 3))
+    y = X @ [1.0, -1.0, 0.0]
+    found = BinnedDiscriminants(10).fit(X, y).transform(X)
+    assert abs(np.corrcoef(found[:, 0], y)[0, 1]) > 0.99
+
+
+@pytest.mark.usefixtures("clean_registry")
+class TestPlugins:
+    def test_estimators_are_cloned_with_seed_and_threads(self):
+        forest = ExtraTreesClassifier(7)
+        model = register_method("ET", forest).build(setting(n_jobs=2))
+        assert (model.n_estimators, model.random_state, model.n_jobs) == (7, 3, 2)
+        assert model is not forest
+        assert register_method("Dummy", DummyClassifier).build(setting()).random_state == 3
+
+    def test_estimators_say_what_they_predict(self):
+        assert register_method("ET", ExtraTreesClassifier()).tasks == ("classification",)
+        assert register_method("any", lambda setting: None).tasks == (
+            *("classification", "regression"),
+        )
+
+    def test_factories_get_the_setting(self):
+        method = register_method("mine", lambda s, depth=1: (s.n_trees, depth), grid={"depth": [1]})
+        assert method.build(setting(), depth=4) == (5, 4)
+
+    def test_nonsense_is_refused(self):
+        with pytest.raises(TypeError, match="a method is a factory"):
+            register_method("x", 3)
+        with pytest.raises(KeyError, match="unknown method 'nope'"):
+            get_method("nope")
+
+    def test_a_file_and_a_class(self, tmp_path):
+        path = tmp_path / "mine.py"
+        path.write_text(
+            "from sklearn.tree import DecisionTreeClassifier\n"
+            "from jarf.bench import register_method\n"
+            "register_method('one tree', DecisionTreeClassifier())\n"
+        )
+        assert load_plugin(str(path)) == ["one tree"]
+        assert load_plugin("sklearn.dummy:DummyClassifier") == ["DummyClassifier"]
+        assert method_names()[-2:] == ["one tree", "DummyClassifier"]
+        with pytest.raises(ValueError, match="module:Class"):
+            load_plugin("nothing")
+        with pytest.raises(FileNotFoundError, match="no method file"):
+            load_plugin(str(tmp_path / "missing.py"))

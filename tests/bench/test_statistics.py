@@ -1,0 +1,51 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from jarf.bench import best_or_close, holm, mean_ranks, wilcoxon_p, worse_by_se
+from jarf.bench._statistics import standard_error
+
+P_VALUES = st.lists(st.floats(0, 1), min_size=1, max_size=12)
+
+
+@given(P_VALUES)
+def test_holm_lies_between_the_raw_values_and_bonferroni(p):
+    p = np.array(p)
+    adjusted = holm(p)
+    assert (adjusted >= p).all()
+    assert (adjusted <= np.minimum(len(p) * p, 1) + 1e-12).all()
+    # a smaller p never gets a larger adjusted value
+    order = np.argsort(p, kind="stable")
+    assert (np.diff(adjusted[order]) >= 0).all()
+
+
+def test_holm_known_answer():
+    # Holm 1979 by hand: 3 * 0.01, 2 * 0.02, max(0.04, 0.04)
+    np.testing.assert_allclose(holm([0.04, 0.01, 0.02]), [0.04, 0.03, 0.04])
+
+
+def test_wilcoxon_is_scipys_without_zeros():
+    values = np.array([0.3, -0.1, 0.2, 0.5, 0.4, 0.0])
+    assert wilcoxon_p(values) == stats.wilcoxon(values[values != 0]).pvalue
+    assert wilcoxon_p(np.zeros(5)) == 1.0
+    assert wilcoxon_p([]) == 1.0
+
+
+def test_ranks_and_close_calls():
+    scores = [[0.9, 0.895, 0.5], [0.4, 0.6, 0.6]]
+    np.testing.assert_allclose(mean_ranks(scores), [2.0, 1.75, 2.25])
+    assert best_or_close(scores).tolist() == [1, 2, 1]
+
+
+def test_worse_by_more_than_one_standard_error():
+    assert worse_by_se([-0.02, -0.01, -0.015])
+    assert not worse_by_se([-0.02, 0.03, -0.015])
+    assert not worse_by_se([0.0])
+    assert worse_by_se([-0.1])
+
+
+def test_standard_error():
+    assert standard_error([1.0, 3.0]) == pytest.approx(1.0)
+    assert np.isnan(standard_error([1.0]))

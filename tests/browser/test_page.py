@@ -1,0 +1,132 @@
+"""The page in a real browser. Runs where Chromium, its driver and selenium are installed."""
+
+import shutil
+
+import pytest
+
+webdriver = pytest.importorskip("selenium.webdriver")
+service = pytest.importorskip("selenium.webdriver.chrome.service")
+
+BROWSER = (
+    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+)
+DRIVER = shutil.which("chromedriver")
+
+pytestmark = pytest.mark.skipif(
+    BROWSER is None or DRIVER is None, reason="no Chromium with its driver here"
+)
+
+
+@pytest.fixture(scope="module")
+def chrome():
+    options = webdriver.ChromeOptions()
+    options.binary_location = BROWSER
+    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=1280,900"):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = webdriver.Chrome(options=options, service=service.Service(DRIVER))
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture
+def page(chrome, report_page):
+    chrome.get(report_page.as_uri())
+    yield chrome
+    assert chrome.get_log("browser") == []
+
+
+def texts(page, query):
+    script = "return Array.from(document.querySelectorAll(arguments[0])).map(e => e.textContent)"
+    return page.execute_script(script, query)
+
+
+def shown(page, query):
+    script = (
+        "return Array.from(document.querySelectorAll(arguments[0]))"
+        ".filter(e => getComputedStyle(e).display !== 'none').length"
+    )
+    return page.execute_script(script, query)
+
+
+def click(page, query):
+    page.execute_script("document.querySelector(arguments[0]).click()", query)
+
+
+def test_it_loads_whole(page):
+    assert page.title.startswith("Jacobian aligned random forests")
+    assert len(texts(page, "figure svg")) == 7
+    assert len(texts(page, "section table")) >= 12
+    assert page.execute_script("return document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_tables_sort_both_ways_and_keep_their_summary_below(page):
+    head = "#table-classification thead th:nth-child(2)"
+    column = "#table-classification tbody tr:not(.summary) td:nth-child(2) .ours"
+    click(page, head)
+    falling = [float(text) for text in texts(page, column)]
+    assert falling == sorted(falling, reverse=True)
+    click(page, head)
+    rising = [float(text) for text in texts(page, column)]
+    assert rising == sorted(falling)
+    last = texts(page, "#table-classification tbody tr:last-child td:first-child")[0]
+    assert last == "Holm p against RF"
+    click(page, "#table-classification thead th:first-child")
+    names = texts(page, "#table-classification tbody tr:not(.summary) td:first-child")
+    assert names == sorted(names, key=str.lower)
+
+
+def test_filters_hide_methods_and_datasets_everywhere(page):
+    assert shown(page, '#table-classification td[data-method="CCF"]') > 0
+    click(page, 'input[data-filter="method"][value="CCF"]')
+    assert shown(page, '[data-method="CCF"]') == 0
+    assert shown(page, '#figure-simulation [data-method="RF"]') > 0
+    click(page, 'input[data-filter="dataset"][value="adult"]')
+    assert shown(page, 'tr[data-dataset="adult"]') == 0
+    assert shown(page, '#figure-gains [data-dataset="adult"]') == 0
+    click(page, 'input[data-filter="method"][value=""]')
+    assert shown(page, "#table-classification thead th") == 11  # all of them again
+    assert shown(page, 'tr[data-dataset="adult"]') == 0
+    click(page, 'input[data-filter="method"][value=""]')
+    assert shown(page, "#table-classification thead th") == 1
+
+
+def test_views_switch_between_ours_and_the_papers(page):
+    cell = '#table-classification tr[data-dataset="adult"] td:nth-child(2)'
+    for view, visible in (("ours", "ours"), ("paper", "paper"), ("difference", "gap")):
+        click(page, f'.views button[value="{view}"]')
+        for part in ("ours", "paper", "gap"):
+            assert bool(shown(page, f"{cell} .{part}")) == (part == visible)
+
+
+def test_hover_shows_what_a_point_is(page):
+    page.execute_script(
+        "const mark = document.querySelector('#figure-gains [data-tip]');"
+        "mark.dispatchEvent(new PointerEvent('pointermove', {bubbles: true, clientX: 200}))"
+    )
+    assert texts(page, "#tip.on")[0].split(",")[0] in {
+        *("iris", "adult", "covertype", "kin8nm", "protein"),
+        "<script>alert(1)</script>|data",
+    }
+
+
+def test_names_of_users_are_text(page):
+    assert "<script>alert(1)</script>" in texts(page, "#table-classification thead th")
+    assert len(texts(page, "script")) == 1
+
+
+def test_light_and_dark(page):
+    before = page.execute_script("return getComputedStyle(document.body).backgroundColor")
+    click(page, "#theme")
+    after = page.execute_script("return getComputedStyle(document.body).backgroundColor")
+    assert before != after
+
+
+def test_a_phone_needs_no_sideways_scrolling(page):
+    size = {"width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": True}
+    page.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    page.refresh()
+    try:
+        assert page.execute_script("return document.documentElement.scrollWidth") == 390
+    finally:
+        page.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})

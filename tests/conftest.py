@@ -1,0 +1,126 @@
+"""Made-up results, for everything that only reads stored rows."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+
+EVIL = "<script>alert(1)</script>"
+DATA = {
+    "iris": ("classification", 0.9),
+    "adult": ("classification", 0.55),
+    "covertype": ("classification", 0.6),
+    "kin8nm": ("regression", 0.6),
+    "protein": ("regression", 0.5),
+    "halfspace-d10-a15": ("classification", 0.86),
+    "halfspace-d10-a45": ("classification", 0.85),
+    EVIL + "|data": ("classification", 0.7),
+}
+METHODS = {
+    "RF": 0.0,
+    "RotF": 0.01,
+    "CCF": 0.02,
+    "SPORF": 0.005,
+    "XGB": 0.01,
+    "PCA+RF": -0.03,
+    "LDA+RF": -0.05,
+    "JARF": 0.015,
+    "JARF-XGB": 0.02,
+    EVIL: -0.1,
+}
+
+
+def _row(rng, dataset, task, level, method, variant, repeat, fold):
+    score = level + rng.normal(0, 0.004)
+    metrics = (
+        {"kappa": score, "accuracy": score + 0.05, "macro_f1": score, "ece": 0.1}
+        if task == "classification"
+        else {"r2": score, "rmse": 1 - score}
+    )
+    seconds = 1.0 + len(method) / 10
+    times = {"total": seconds, "cpu": seconds, "fit": seconds, "predict": 0.1}
+    extra = {}
+    if method == "JARF":
+        times |= {"surrogate": 0.4, "gradients": 0.1, "fit": seconds - 0.5}
+        extra["surrogate"] = {name: value - 0.02 for name, value in metrics.items()}
+        if variant in ("surrogate: XGBoost", "surrogate: MLP"):
+            extra["alignment_to_forest"] = {"eigenvectors": 0.4, "subspace": 0.7}
+    if method in ("RotF", "CCF", "SPORF"):
+        curve = np.linspace(0.3, 1, 6)
+        extra["alignment"] = {
+            "median": curve.tolist(),
+            "q25": (curve - 0.1).tolist(),
+            "q75": curve.tolist(),
+            "random": np.linspace(0.1, 1, 6).tolist(),
+            "n_normals": 10,
+        }
+    return {
+        "dataset": dataset,
+        "method": method,
+        "variant": variant,
+        "repeat": repeat,
+        "fold": fold,
+        "cap": 5000,
+        "seed": 0,
+        "status": "ok",
+        "error": "",
+        "task": task,
+        "n_train": 4000,
+        "n_test": 4000,
+        "d": 6,
+        "d_numeric": 6,
+        "n_classes": 2,
+        "partial": dataset == "covertype",
+        "source": "made",
+        "n_trees": 200,
+        "metrics": metrics,
+        "times": times,
+        "extra": extra,
+        "seconds": seconds,
+        "versions": {"jarf": "0"},
+        "when": "2026-01-01T00:00:00Z",
+        "params": {},
+    }
+
+
+def _rows():
+    from jarf.bench import get_method
+
+    rng = np.random.default_rng(0)
+    for dataset, (task, level) in DATA.items():
+        for method, gain in METHODS.items():
+            variants = [""]
+            if method == "JARF" and not dataset.startswith("halfspace"):
+                variants += list(get_method("JARF").variants)
+            for variant in variants:
+                for repeat in range(2 if not variant else 1):
+                    for fold in (0, 1):
+                        shift = gain - 0.003 * len(variant) / 10
+                        yield _row(rng, dataset, task, level + shift, method, variant, repeat, fold)
+    broken = _row(rng, "iris", "classification", 0.5, "broken", "", 0, 0)
+    broken.update(status="error", error=f"ValueError: {EVIL}")
+    broken.pop("metrics")
+    yield broken
+
+
+@pytest.fixture(scope="session")
+def results_folder(tmp_path_factory):
+    """A results folder with rows for every experiment and names that try to escape."""
+    from jarf.bench import BUDGETS
+
+    folder = tmp_path_factory.mktemp("results")
+    lines = [json.dumps(row) for row in _rows()]
+    (folder / "rows.jsonl").write_text("\n".join(lines) + "\n")
+    budget = dataclasses.replace(BUDGETS["standard"], repeats=2, ablation_repeats=1)
+    (folder / "run.json").write_text(json.dumps({**budget.as_dict(), "seed": 0}))
+    (folder / "environment.json").write_text(json.dumps([{"machine": "made up"}]))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def report_page(results_folder, tmp_path_factory):
+    """The page built from the made-up results."""
+    from jarf.report import build_report
+
+    return build_report(results_folder, tmp_path_factory.mktemp("report"))

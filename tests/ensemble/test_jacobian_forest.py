@@ -1,0 +1,190 @@
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_diabetes, load_iris, load_wine
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.metrics import cohen_kappa_score
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from jarf import JacobianForestClassifier, JacobianForestRegressor
+from jarf.datasets import halfspace_bayes_kappa, make_rotated_halfspace
+from jarf.ensemble import GEOMETRIES, AxisForestClassifier, Geometry
+from jarf.ensemble._growing import Target
+from jarf.ensemble._sources import SOURCES, Table, steps_of, whitening
+
+X, y = make_rotated_halfspace(300, 4, angle=45, random_state=0)
+BODY, DISEASE = load_diabetes(return_X_y=True)
+
+
+def small(cls=JacobianForestClassifier, **params):
+    return cls(**{"n_estimators": 10, "random_state": 0, **params})
+
+
+@parametrize_with_checks(
+    [small(n_estimators=4), small(JacobianForestRegressor, n_estimators=4)],
+    expected_failed_checks=lambda estimator: {
+        f"check_sample_weight_equivalence_on_{kind}_data": "trees or surrogates draw rows"
+        for kind in ("dense", "sparse")
+    },
+)
+def test_estimator_contract(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("geometry", ["auto", *GEOMETRIES])
+def test_same_bits_for_any_n_jobs_and_after_pickling(geometry):
+    one = small(geometry=geometry, n_jobs=1).fit(X, y)
+    expected = one.predict_proba(X)
+    two = small(geometry=geometry, n_jobs=2).fit(X, y)
+    np.testing.assert_array_equal(two.predict_proba(X), expected)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(one)).predict_proba(X), expected)
+
+
+def test_the_bayes_limit_is_reached_where_a_plain_forest_is_not():
+    kappas = []
+    for seed in range(3):
+        data, labels = make_rotated_halfspace(11_000, 30, angle=30, random_state=seed)
+        for model in (
+            RandomForestClassifier(100, random_state=0),
+            small(n_estimators=100, geometry="sparse"),
+        ):
+            answer = model.fit(data[:1000], labels[:1000]).predict(data[1000:])
+            kappas.append(cohen_kappa_score(labels[1000:], answer))
+    plain, ours = np.reshape(kappas, (3, 2)).mean(axis=0)
+    assert plain < halfspace_bayes_kappa() - 0.02
+    assert ours > halfspace_bayes_kappa() - 0.012
+
+
+def test_the_race_is_told():
+    model = small().fit(X, y)
+    assert [row["geometry"] for row in model.race_.rows] == list(GEOMETRIES)
+    assert model.geometry_ == GEOMETRIES[model.race_.winner]
+    assert model.race_.winner != "axes"
+    assert set(model.stage_times_) == {"race", "gradients", "fit"}
+    assert not hasattr(small(geometry="fast").fit(X, y), "race_")
+
+
+def test_plain_axes_win_where_there_is_nothing_to_find():
+    noise = np.random.default_rng(0).integers(0, 2, 300)
+    model = small().fit(X, noise)
+    assert model.race_.winner == "axes"
+
+
+def test_plain_geometry_is_the_plain_forest():
+    plain = small(geometry="axes").fit(X, y)
+    control = AxisForestClassifier(10, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(plain.predict_proba(X), control.predict_proba(X))
+
+
+def test_own_geometry():
+    own = Geometry("mine", ("kernel",), n_loadings=2, bootstrap=True)
+    model = small(geometry=own).fit(X, y)
+    assert model.geometry_ is own
+    sizes = np.diff(model.split_normals().normals.indptr)
+    assert sizes.max() == 2
+
+
+def test_progress(capsys):
+    small(verbose=1).fit(X, y)
+    shown = capsys.readouterr().err
+    assert "round 1:" in shown
+    assert "race:" in shown
+
+
+def test_binary_columns_stay_axes():
+    mixed = np.column_stack([X, (X[:, 0] > 1), np.ones(300)])
+    model = small(geometry="dense", n_estimators=20).fit(mixed, y)
+    table = Table.standardised(mixed.astype(np.float32), np.ones(300))
+    np.testing.assert_array_equal(table.oblique, [True] * 4 + [False] * 2)
+    assert model.feature_importances_[5] == 0
+
+
+@pytest.mark.parametrize("name", list(SOURCES))
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_sources_find_the_direction(name, task):
+    data, labels = make_rotated_halfspace(800, 5, angle=45, random_state=1)
+    table = Table.standardised(data.astype(np.float32), np.ones(800))
+    target = Target.of_classes(labels, 2, "gini")
+    if task == "regression":
+        target = Target.of_responses(np.tanh(data[:, 0] + data[:, 1]))
+    gradients = SOURCES[name](table, target, np.random.RandomState(0), 1)
+    assert gradients.shape == data.shape
+    leading = np.linalg.eigh(gradients.T @ gradients)[1][:, -1]
+    assert abs(leading @ [0.5**0.5, 0.5**0.5, 0, 0, 0]) > 0.95
+
+
+def test_steps_reach_the_next_value_of_a_discrete_column():
+    Z = np.column_stack([np.tile([0.0, 1.0], 50), np.repeat(np.arange(10.0), 10)])
+    np.testing.assert_array_less([1.0, 1.0], steps_of(Z))
+
+
+def test_whitening_whitens():
+    mixed = np.random.default_rng(0).normal(size=(500, 3)) @ np.array(
+        [[1.0, 2.0, 0.0], [0.0, 0.5, 0.0], [0.0, 0.0, 5.0]]
+    )
+    white = (mixed - mixed.mean(axis=0)) @ whitening(mixed)
+    np.testing.assert_allclose(np.cov(white, rowvar=False), np.eye(3), atol=1e-8)
+
+
+def test_weights_and_class_weight():
+    half = (X[:, 2] > 0).astype(float)
+    flipped = np.where(half > 0, y, 1 - y)  # rows of weight zero say the opposite
+    assert small().fit(X, flipped, sample_weight=half).score(X, y) > 0.85
+    rare = np.concatenate([np.flatnonzero(y == 0), np.flatnonzero(y == 1)[:15]])
+    plain, balanced = (
+        small(geometry="fast", min_samples_leaf=10, class_weight=choice).fit(X[rare], y[rare])
+        for choice in (None, "balanced")
+    )
+    assert (balanced.predict(X) == 1).sum() > (plain.predict(X) == 1).sum()
+
+
+def test_warm_start_goes_on_with_the_same_geometry():
+    model = small(warm_start=True).fit(X, y)
+    first = model.geometry_
+    model.set_params(n_estimators=15).fit(X, y)
+    assert model.forest_.n_trees == 15
+    assert model.geometry_ == first
+
+
+@pytest.mark.parametrize("geometry", list(GEOMETRIES))
+@pytest.mark.parametrize("kind", ["classifier", "regressor"])
+def test_native_equals_reference(monkeypatch, geometry, kind):
+    data, target = load_wine(return_X_y=True) if kind == "classifier" else (BODY, DISEASE)
+    cls = JacobianForestClassifier if kind == "classifier" else JacobianForestRegressor
+    monkeypatch.setattr("jarf.ensemble._sources.N_TREES", 3)
+    answers = []
+    for value in ("0", "1"):
+        monkeypatch.setenv("JARF_NO_NATIVE", value)
+        model = small(cls, geometry=geometry, n_estimators=2, max_depth=3)
+        answers.append(model.fit(data[:90], target[:90]).predict(data[:90]))
+    np.testing.assert_allclose(answers[0], answers[1])
+
+
+@pytest.mark.parametrize(
+    ("data", "labels"),
+    [
+        (X[:3], y[:3]),
+        (X[:6], np.arange(6)),
+        (np.ones((20, 3)), np.arange(20) % 2),
+        (np.random.default_rng(0).normal(size=(12, 600)), np.arange(12) % 3),
+        (X[:, :1], y),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:The number of unique classes")
+def test_odd_shapes(data, labels):
+    model = small().fit(data, labels)
+    assert model.predict(data).shape == (len(data),)
+
+
+def test_importances_and_normals_are_of_the_original_columns():
+    model = small(n_estimators=40).fit(X, y)
+    assert model.feature_importances_.sum() == pytest.approx(1)
+    assert set(np.argsort(model.feature_importances_)[-2:]) == {0, 1}
+    normals = model.split_normals().normals
+    np.testing.assert_allclose(normals.power(2).sum(axis=1), 1, rtol=1e-5)
+
+
+def test_bad_geometry_is_named():
+    with pytest.raises(ValueError, match="geometry"):
+        small(geometry="best").fit(*load_iris(return_X_y=True))

@@ -1,0 +1,98 @@
+import numpy as np
+import pytest
+
+from jarf.ensemble._forest import Forest
+from jarf.ensemble._geometries import PLAIN, Geometry
+from jarf.ensemble._race import CROSS_FIT_BELOW, Pilot, run_race, score_splits
+
+OTHERS = [Geometry(f"g{i}", ("forest",)) for i in range(5)]
+
+
+class FakePilot:
+    """Scores as told, and counts what it was asked to grow."""
+
+    def __init__(self, losses):
+        self.answer, self.n_trees = losses, 0
+
+    def advance(self, n_trees, n_jobs):
+        self.n_trees += n_trees
+
+    def losses(self):
+        return self.answer
+
+
+def race(levels, noise=0.0, n=500):
+    rng = np.random.default_rng(0)
+    base = rng.random(n)
+    racers = [PLAIN, *OTHERS[: len(levels) - 1]]
+    pilots = {
+        racer.name: FakePilot(base + level + noise * rng.normal(size=n))
+        for racer, level in zip(racers, levels, strict=True)
+    }
+    return run_race(racers, lambda geometry: [pilots[geometry.name]], np.ones(n)), pilots
+
+
+def test_the_best_wins_and_losers_leave_early():
+    result, pilots = race([1.0, 0.5, 0.9, 0.95, 0.97, 0.99], noise=0.01)
+    assert result.winner == "g0"
+    assert pilots["g0"].n_trees == pilots["axes"].n_trees > pilots["g4"].n_trees
+    rows = {row["geometry"]: row for row in result.rows}
+    assert rows["g0"]["gain"] == pytest.approx(0.5, abs=0.01)
+    assert rows["axes"]["gain"] == 0
+    assert "g0" in str(result)
+    assert "*" in str(result)
+
+
+def test_plain_axes_win_ties():
+    result, _ = race([1.0, 1.0, 1.0])
+    assert result.winner == "axes"
+
+
+def test_a_gain_within_one_standard_error_does_not_count():
+    # Noise of 1 on 500 rows: a standard error of about 0.06 for the difference.
+    result, _ = race([1.0, 0.99], noise=1.0)
+    row = next(row for row in result.rows if row["geometry"] == "g0")
+    assert (result.winner == "axes") == (row["gain"] <= row["standard_error"])
+
+
+def test_weights_decide():
+    losses = {"axes": np.array([0.0, 1.0]), "g0": np.array([1.0, 0.0])}
+    for weights, winner in (([1.0, 1e-9], "axes"), ([1e-9, 1.0], "g0")):
+        result = run_race(
+            [PLAIN, OTHERS[0]],
+            lambda geometry: [FakePilot(np.repeat(losses[geometry.name], 50))],
+            np.repeat(weights, 50),
+        )
+        assert result.winner == winner
+
+
+@pytest.mark.parametrize("n", [10, 500, CROSS_FIT_BELOW - 1, CROSS_FIT_BELOW, 50_000])
+def test_scored_rows_are_never_learned_from(n):
+    splits = score_splits(n, np.random.RandomState(0))
+    scored = np.concatenate([score for _, score in splits])
+    assert len(np.unique(scored)) == len(scored)
+    for learn, score in splits:
+        assert not set(learn) & set(score)
+    if n < CROSS_FIT_BELOW:
+        assert len(scored) == n
+
+
+def test_pilots_estimate_the_loss_of_an_endless_forest():
+    # Trees that answer 0.5 plus noise: an endless forest answers 0.5, whatever T.
+    rng = np.random.default_rng(0)
+    n, observed = 4000, np.zeros((4000, 1))
+
+    def grow(n_trees):
+        values = 0.5 + rng.normal(size=(n * n_trees, 1))
+        forest = Forest.empty(1, 0)
+        forest.values = values
+        forest.nodes = np.zeros((n * n_trees, 4), np.int32)
+        forest.nodes[:, 2] = np.arange(n * n_trees)
+        forest.roots = (np.arange(n_trees) * n).astype(np.int32)
+        forest.apply = lambda X, n_jobs: np.tile(np.arange(n)[:, None], (1, n_trees))
+        return forest
+
+    pilot = Pilot(grow, np.zeros((n, 1), np.float32), observed)
+    for _ in range(2):
+        pilot.advance(4, 1)
+        assert pilot.losses().mean() == pytest.approx(0.25, abs=0.03)

@@ -1,0 +1,137 @@
+import json
+import re
+import xml.etree.ElementTree as ET
+from html.parser import HTMLParser
+
+import pytest
+
+from jarf.bench import EXPERIMENTS, ResultStore
+from jarf.cli import main
+from jarf.report import (
+    build_report,
+    headline_markdown,
+    judge,
+    load_results,
+    simple_table,
+    summarise,
+    tables_markdown,
+)
+from jarf.report._claims import CLAIMS, HOLDS, NOT_HERE, PART, UNTESTED
+
+FIGURES = ["simulation", "gains", "beeswarm", "times", "mechanism", "ablations", "subsample"]
+
+
+@pytest.fixture(scope="module")
+def summary(results_folder):
+    return summarise(results_folder)
+
+
+def test_the_summary_is_plain_and_whole(summary):
+    json.dumps(summary)
+    assert [e["name"] for e in summary["experiments"]] == list(EXPERIMENTS)
+    assert len(summary["claims"]) == len(CLAIMS)
+    assert {c["verdict"] for c in summary["claims"]} <= {HOLDS, PART, NOT_HERE, UNTESTED}
+    assert summary["counts"]["errors"] == 1
+    partial = [d["name"] for d in summary["datasets"] if d["partial"]]
+    assert partial == ["covertype"]
+
+
+def test_tables_name_what_the_run_lacks(summary):
+    table = summary["experiments"][1]["tables"][0]
+    assert any("lacks 16" in note for note in table["notes"])
+
+
+def test_claims_follow_the_numbers(results_folder):
+    results = load_results(results_folder)
+    tables = {t.id: t for e in EXPERIMENTS.values() for t in e.tables(results)}
+    verdicts = {c["claim"]: c for c in judge(results, tables)}
+    cost = verdicts["JARF costs about 1.67 times RF."]
+    assert (cost["verdict"], "1.17" in cost["evidence"]) == (HOLDS, True)
+    best = verdicts["JARF is best on 12 of 15 classification datasets."]
+    assert best["verdict"] == NOT_HERE
+    never = verdicts["JARF is never worse than RF by more than one standard error."]
+    assert never["verdict"] == HOLDS
+    aligned = next(c for text, c in verdicts.items() if text.startswith("Split normals"))
+    assert aligned["verdict"] == HOLDS
+
+
+def test_claims_without_rows_are_not_tested(tmp_path):
+    ResultStore(tmp_path, {}).close()
+    results = load_results(tmp_path)
+    assert {c["verdict"] for c in judge(results, {})} == {UNTESTED}
+
+
+def test_files(report_page):
+    folder = report_page.parent
+    for name in FIGURES:
+        assert (folder / "figures" / f"{name}.png").read_bytes()[:4] == b"\x89PNG"
+        ET.parse(folder / "figures" / f"{name}.svg")
+    tables = {path.name for path in (folder / "tables").iterdir()}
+    assert {"classification.csv", "classification.md", "surrogate-family.csv", "rows.csv"} <= tables
+    assert json.loads((folder / "summary.json").read_text())["run"]["name"] == "standard"
+
+
+def test_building_again_changes_nothing(results_folder, report_page, tmp_path):
+    again = build_report(results_folder, tmp_path)
+    assert again.read_text() == report_page.read_text()
+
+
+class Page(HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.scripts, self.ids, self.outside, self.handlers = 0, [], [], []
+
+    def handle_starttag(self, tag, attrs):
+        self.scripts += tag == "script"
+        for name, value in attrs:
+            if name == "id":
+                self.ids.append(value)
+            if name in ("src", "href") and re.match(r"(https?:)?//", value or ""):
+                self.outside.append(value)
+            if name.startswith("on"):
+                self.handlers.append(name)
+
+
+def test_the_page_is_one_file_and_nothing_escapes(report_page):
+    text = report_page.read_text()
+    page = Page()
+    page.feed(text)
+    assert page.scripts == 1
+    assert page.outside == []
+    assert page.handlers == []
+    assert len(page.ids) == len(set(page.ids))
+    assert "<script>alert" not in text
+    assert "&lt;script&gt;alert(1)" in text
+
+
+def test_plain_tables_align_words_and_numbers():
+    html = simple_table("t", ["name", "n"], [["<a>", 1200], ["b", None]])
+    assert '<td class="text" data-text="&lt;a&gt;">&lt;a&gt;</td>' in html
+    assert '<td data-ours="1200">1,200</td>' in html
+    assert html.count('class="text"') == 3
+
+
+def test_figures_answer_to_filters(report_page):
+    text = report_page.read_text()
+    assert 'data-method="CCF"' in text
+    assert 'data-tip="adult, ours: +' in text
+    assert "url(#" not in re.sub(r"url\(#(simulation|gains|beeswarm|times|mech|abl|sub)", "", text)
+
+
+def test_markdown_for_readme_and_docs(results_folder, tmp_path, capsys):
+    text = headline_markdown(results_folder)
+    assert text.startswith("| method | mean kappa |")
+    assert "| JARF | " in text
+    assert "(0.810)" not in text  # other datasets than the paper's: nothing to set beside it
+    assert "### Ablations of JARF" in tables_markdown(results_folder)
+    readme = tmp_path / "README.md"
+    readme.write_text("<!-- results:start --><!-- results:end -->")
+    out = str(tmp_path / "out")
+    assert main(["report", str(results_folder), "--out", out, "--headline", str(readme)]) == 0
+    assert text.strip() in readme.read_text()
+    assert capsys.readouterr().out.strip().endswith("index.html")
+
+
+def test_no_results_is_one_line(tmp_path, capsys):
+    assert main(["report", str(tmp_path)]) == 1
+    assert "holds no results" in capsys.readouterr().err
