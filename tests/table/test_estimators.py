@@ -318,3 +318,17 @@ def test_chosen_columns_of_an_array():
     model = AxisForestClassifier(5, categorical_features=[3], random_state=0).fit(X, y)
     assert model.table_.levels_[3] == np.unique(X[:, 3]).tolist()
     assert model.predict(X).shape == y.shape
+
+
+def test_lazy_frames_are_to_be_collected():
+    with pytest.raises(ValueError, match="collect"):
+        AxisForestClassifier().fit(pl.from_pandas(FRAME).lazy(), LABELS)
+
+
+def test_frames_of_numbers_need_no_narwhals(monkeypatch):
+    numbers = FRAME[["x1", "x2", "count"]]
+    expected = answers(fit(FORESTS[0], numbers), numbers)
+    monkeypatch.setattr("jarf.table._input._without_narwhals", lambda: True)
+    np.testing.assert_array_equal(answers(fit(FORESTS[0], numbers), numbers), expected)
+    with pytest.raises(ValueError, match="could not convert"):
+        fit(FORESTS[0], FRAME)
