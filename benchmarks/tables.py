@@ -30,7 +30,10 @@ from sklearn.model_selection import train_test_split
 
 import jarf
 
-KINDS = ("AxisForest", "SPORF", "CanonicalCorrelationForest", "RotationForest", "JARF")
+KINDS = (
+    *("AxisForest", "SPORF", "CanonicalCorrelationForest", "RotationForest", "JARF"),
+    "JacobianForest",
+)
 
 
 def load(name: str, rows: int):
