@@ -3,18 +3,15 @@
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from jarf import AxisForestClassifier, JacobianPreconditioner, JARFClassifier, JARFRegressor
+from jarf import JacobianPreconditioner, JARFClassifier, JARFRegressor
 
 SURROGATES = {
     "classifier": RandomForestClassifier(n_estimators=5),
     "regressor": RandomForestRegressor(n_estimators=5),
 }
-# The check of class_weight gives every forest leaves of at least 1 % of the weight (pure leaves of
-# one row cannot see weights); in JARF the leaves belong to the final estimator.
-FINAL = AxisForestClassifier(5, min_weight_fraction_leaf=0.01)
 ESTIMATORS = [
     JacobianPreconditioner(random_state=0),
-    JARFClassifier(FINAL, surrogate=SURROGATES["classifier"], random_state=0),
+    JARFClassifier(n_estimators=5, surrogate=SURROGATES["classifier"], random_state=0),
     JARFRegressor(n_estimators=5, surrogate=SURROGATES["regressor"], random_state=0),
 ]
 

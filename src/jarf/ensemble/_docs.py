@@ -9,6 +9,9 @@ from jarf.geometry import JacobianPreconditioner
 _OWN = """
 n_estimators : int, default=200
     Trees of the default final forest; not used where ``estimator`` is given.
+min_weight_fraction_leaf : float, default=0.0
+    Least share of the weight in a leaf of the default final forest; not used where
+    ``estimator`` is given.
 share : {"global", "per-tree"}, default="global"
     One H for all trees, or one for each: the EJOP of tree b then averages the gradients
     over tree b's bootstrap sample (one surrogate serves all). "per-tree" needs a final

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from inspect import signature
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -42,6 +42,7 @@ class _JARF(BaseEstimator):
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
         "estimator": [HasMethods(["fit", "predict"]), None],
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        "min_weight_fraction_leaf": [Interval(Real, 0.0, 0.5, closed="both")],
         "share": [StrOptions({"global", "per-tree"})],
         **JacobianPreconditioner._parameter_constraints,
     }
@@ -51,6 +52,7 @@ class _JARF(BaseEstimator):
         estimator=None,
         *,
         n_estimators=200,
+        min_weight_fraction_leaf=0.0,
         share="global",
         surrogate=None,
         n_probes=10_000,
@@ -71,6 +73,7 @@ class _JARF(BaseEstimator):
     ):
         self.estimator = estimator
         self.n_estimators = n_estimators
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.share = share
         self.surrogate = surrogate
         self.n_probes = n_probes
@@ -264,6 +267,7 @@ class JARFClassifier(ClassifierMixin, _JARF):
         estimator=None,
         *,
         n_estimators=200,
+        min_weight_fraction_leaf=0.0,
         share="global",
         surrogate=None,
         n_probes=10_000,
@@ -295,7 +299,11 @@ class JARFClassifier(ClassifierMixin, _JARF):
         return balance if weights is None else weights * balance
 
     def _default_ensemble(self):
-        return AxisForestClassifier(self.n_estimators, max_features="sqrt")
+        return AxisForestClassifier(
+            self.n_estimators,
+            max_features="sqrt",
+            min_weight_fraction_leaf=self.min_weight_fraction_leaf,
+        )
 
     def _encode(self, y):
         check_classification_targets(y)
@@ -385,7 +393,11 @@ class JARFRegressor(RegressorMixin, _JARF):
     _classifies = False
 
     def _default_ensemble(self):
-        return AxisForestRegressor(self.n_estimators, max_features=1.0)
+        return AxisForestRegressor(
+            self.n_estimators,
+            max_features=1.0,
+            min_weight_fraction_leaf=self.min_weight_fraction_leaf,
+        )
 
     def _encode(self, y):
         return y
