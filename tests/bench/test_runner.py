@@ -1,9 +1,8 @@
 """The run: resuming, failures as rows, several processes, kill -9."""
 
 import dataclasses
+import importlib
 import json
-import os
-import signal
 import subprocess
 import sys
 import time
@@ -196,19 +195,23 @@ def test_several_processes_store_the_same_rows(tmp_path):
     assert scores("one") == scores("two")
 
 
-class Dying(ClassifierMixin, BaseEstimator):
-    """Takes its process down, as running out of memory does."""
+DYING = """
+import os, signal
 
-    def fit(self, X, y):
-        os.kill(os.getpid(), signal.SIGKILL)
+def factory(setting):
+    os.kill(os.getpid(), signal.SIGKILL)  # as running out of memory does
+"""
 
 
-def test_a_process_that_dies_costs_its_own_fit_only(tmp_path):
-    register_method("dying", lambda setting: Dying())
+def test_a_process_that_dies_costs_its_own_fit_only(tmp_path, monkeypatch):
+    # In a module of its own, which workers can import; they do not know that of a test.
+    (tmp_path / "dying_method.py").write_text(DYING)
+    monkeypatch.syspath_prepend(tmp_path)
+    register_method("dying", importlib.import_module("dying_method").factory)
     jobs = [Job("iris", name, "", 0, fold, 60) for name in ("dying", "RF") for fold in (0, 1)]
-    with ResultStore(tmp_path, {}) as store:
+    with ResultStore(tmp_path / "run", {}) as store:
         assert run_jobs(jobs, store, TINY, n_jobs=2) == 4
-    found = {(r["method"], r["fold"]): r for r in read_rows(tmp_path)}
+    found = {(r["method"], r["fold"]): r for r in read_rows(tmp_path / "run")}
     assert {found["RF", f]["status"] for f in (0, 1)} == {"ok"}
     assert all("died (signal 9)" in found["dying", f]["error"] for f in (0, 1))
 
