@@ -69,7 +69,7 @@ def kernel_case(name, m):
         return np.concatenate(list(gradient_blocks(model, X, y, differences, n_jobs=N_JOBS)))
 
     exact_time, exact = seconds(lambda: gradients(surrogate), 9)
-    probed_time, probed = seconds(lambda: gradients(Hidden(surrogate)), 1)
+    probed_time, probed = seconds(lambda: gradients(Hidden(surrogate)), 3)
     error = np.abs(exact - probed).max() / np.abs(probed).max()
     print(
         f"{name:>10} m={len(X)} d={X.shape[1]}: gradients, 2dm predictions / exact = "

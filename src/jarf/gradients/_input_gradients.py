@@ -21,7 +21,7 @@ from jarf.surrogate import PackedForest, is_packable, output_index, outputs_of, 
 BATCH_VALUES = 8_000_000
 # A block of gradients holds at most this many values (16 MB), and at most this many rows.
 BLOCK_VALUES = 2_000_000
-BLOCK_ROWS = 512
+BLOCK_ROWS = 256
 
 
 @dataclass(frozen=True)
