@@ -3,8 +3,15 @@
 import dataclasses
 import json
 
+import hypothesis
 import numpy as np
 import pytest
+
+# The same examples in every run, however busy the machine is. To look for new ones:
+# pytest --hypothesis-profile=explore --hypothesis-seed=random
+hypothesis.settings.register_profile("repeatable", deadline=None, derandomize=True)
+hypothesis.settings.register_profile("explore", deadline=None)
+hypothesis.settings.load_profile("repeatable")
 
 EVIL = "<script>alert(1)</script>"
 DATA = {

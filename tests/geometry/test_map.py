@@ -65,6 +65,15 @@ def test_credit_goes_to_the_features_behind_a_column():
     )
 
 
+def test_credit_in_extreme_units():
+    mixing = np.array([[3.0, 0.0], [4.0, 0.0], [0.0, 1.0]])
+    linear = LinearMap(np.zeros(3), np.ones(3), mixing)
+    expected = linear.credit(np.array([0.6, 0.4]), np.ones(3))
+    for unit in (1e-200, 1e200):
+        credit = linear.credit(np.array([0.6, 0.4]), np.full(3, unit))
+        np.testing.assert_allclose(credit, expected)
+
+
 def test_proposition_a1_a_split_of_a_mapped_column_is_an_oblique_halfspace():
     H = preconditioner_matrix(PSD)
     mapped = X @ H

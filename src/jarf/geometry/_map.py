@@ -157,7 +157,10 @@ class LinearMap:
         for start in range(0, len(used), CREDIT_COLUMNS):
             places = used[start : start + CREDIT_COLUMNS]
             columns = self._columns(places)
-            share = (columns * (spread / self.scale)[:, None]) ** 2
+            part = np.abs(columns * (spread / self.scale)[:, None])
+            largest = part.max(axis=0, initial=0.0)
+            # In units of the largest: squares of extreme units overflow.
+            share = (part / np.where(largest > 0, largest, 1.0)) ** 2
             total = share.sum(axis=0)
             credit += (share / np.where(total > 0, total, 1.0)) @ importances[places]
         return credit
