@@ -165,7 +165,8 @@ def _tune(method: Method, split: Split, setting: Setting, budget: Budget) -> dic
     """Grid search inside the training half."""
     rows = np.arange(len(split.y_train))
     rows = cap_rows(rows, split.y_train, budget.tune_rows, split.task, setting.random_state)
-    X, y = split.X_train[rows], split.y_train[rows]
+    X, y = split.X_train, split.y_train[rows]
+    X = X.iloc[rows] if hasattr(X, "iloc") else X[rows]
     if setting.classification:
         y = np.unique(y, return_inverse=True)[1]
         folds: Any = StratifiedKFold(budget.tune_folds, shuffle=True, random_state=0)

@@ -30,14 +30,16 @@ class Split:
     """The arrays of one split, encoded by what the training half shows.
 
     ``numeric`` marks the columns that a rotation may mix; one-hot and two-valued columns are
-    left out of it. Labels are 0..C-1 in the order of the training half's classes; a test label
-    that the training half lacks is -1 and can only be missed. A numeric target is standardised
-    by the training half. ``n_rows`` counts the rows of the dataset at hand, 0 for a simulation.
+    left out of it. A table with such columns is a DataFrame in which they are booleans, so that
+    every estimator can tell them apart; a table of numbers alone is an array. Labels are 0..C-1
+    in the order of the training half's classes; a test label that the training half lacks is -1
+    and can only be missed. A numeric target is standardised by the training half. ``n_rows``
+    counts the rows of the dataset at hand, 0 for a simulation.
     """
 
-    X_train: np.ndarray
+    X_train: Any
     y_train: np.ndarray
-    X_test: np.ndarray
+    X_test: Any
     y_test: np.ndarray
     numeric: np.ndarray
     task: str
@@ -126,6 +128,19 @@ def _levels_as_text(frame: Any, names: list[str]) -> Any:
     return frame
 
 
+def as_table(X: np.ndarray, numeric: np.ndarray) -> Any:
+    """The matrix itself if all of it is numbers, else a DataFrame whose other columns are bool."""
+    if numeric.all():
+        return X
+    import pandas as pd
+
+    columns = {
+        f"x{j}": X[:, j] if is_number else X[:, j].astype(bool)
+        for j, is_number in enumerate(numeric.tolist())
+    }
+    return pd.DataFrame(columns, copy=False)
+
+
 @contextmanager
 def _quiet_unknown_levels() -> Iterator[None]:
     """Unknown levels in a test half are expected; scikit-learn warns about them."""
@@ -178,6 +193,7 @@ def _encoded(dataset: Dataset, train: Table, test: Table, numbers: list[str]) ->
     else:
         mean, sd = float(np.mean(train.y)), float(np.std(train.y)) or 1.0
         y_train, y_test = (train.y - mean) / sd, (test.y - mean) / sd
+    X_train, X_test = as_table(X_train, numeric), as_table(X_test, numeric)
     return Split(
         *(X_train, y_train, X_test, y_test, numeric, dataset.task),
         partial=train.partial,
