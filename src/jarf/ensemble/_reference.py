@@ -71,7 +71,7 @@ def bin_columns(*arrays: np.ndarray) -> None:
     """Leave the bins empty: the reference searches exactly."""
 
 
-def RotatedColumns(values, starts, features, loadings) -> TrainingColumns:  # noqa: N802
+def RotatedColumns(values, starts, features, loadings) -> TrainingColumns:
     """Make all projections of the columns at once."""
     made = [project(values.T, features[a:b], loadings[a:b]) for a, b in pairwise(starts)]
     nothing = np.empty((0, 0), np.float32)
