@@ -249,13 +249,14 @@ inline void make_axes(jarf::AxesSpec* self, std::size_t n_candidates, In<double,
 }
 
 inline void make_sparse_random(jarf::SparseRandomSpec* self, std::size_t n_candidates,
-                               double mean_size, In<float, 1> scales) {
+                               double mean_size, In<float, 1> scales, In<double, 1> chances) {
   require(mean_size > 0.0 && mean_size <= static_cast<double>(scales.shape(0)),
           "mean_size must lie between 0 and the number of columns");
   new (self) jarf::SparseRandomSpec;
   self->n_candidates = n_candidates;
   self->mean_size = mean_size;
   self->scales = to_vector<float>(scales);
+  self->chances = to_vector<double>(chances);
 }
 
 inline void make_canonical(jarf::CanonicalSpec* self, std::size_t n_features, bool resample,
@@ -347,7 +348,8 @@ inline void register_forest(nb::module_& m) {
   nb::class_<jarf::AxesSpec, jarf::ProposalSpec>(m, "Axes")
       .def("__init__", &make_axes, "n_candidates"_a, "chances"_a);
   nb::class_<jarf::SparseRandomSpec, jarf::ProposalSpec>(m, "SparseRandom")
-      .def("__init__", &make_sparse_random, "n_candidates"_a, "mean_size"_a, "scales"_a);
+      .def("__init__", &make_sparse_random, "n_candidates"_a, "mean_size"_a, "scales"_a,
+           "chances"_a);
   nb::class_<jarf::CanonicalSpec, jarf::ProposalSpec>(m, "CanonicalCorrelation")
       .def("__init__", &make_canonical, "n_features"_a, "resample"_a, "dsyev"_a,
            "chances"_a);
