@@ -21,7 +21,7 @@ from jarf.ensemble._docs import with_parameters
 from jarf.ensemble._per_tree import PerTreeForest
 from jarf.geometry import JacobianPreconditioner
 from jarf.surrogate import check_surrogate, default_surrogate, fit_copy, thaw
-from jarf.table import fit_table, read_table
+from jarf.table import fit_table, read_table, take_tables
 
 _PRECONDITIONER_PARAMETERS = tuple(JacobianPreconditioner().get_params(deep=False))
 
@@ -208,9 +208,7 @@ class _JARF(BaseEstimator):
     def _encode(self, y): ...
 
     def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
+        return take_tables(super().__sklearn_tags__())
 
 
 _SHARED_PARAMETERS = tuple(signature(_JARF).parameters)

@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from jarf._sklearn import Interval, StrOptions, check_sample_weight, fit_context
 from jarf.ensemble._forest import Forest, GrownTree, SplitNormals
 from jarf.ensemble._growing import Limits, Space, Target, grow_tree, grow_trees, make_space
-from jarf.table import TableEncoder, fit_table, read_table
+from jarf.table import TableEncoder, fit_table, read_table, take_tables
 
 
 class ObliqueForest(BaseEstimator, metaclass=ABCMeta):
@@ -114,7 +114,7 @@ class ObliqueForest(BaseEstimator, metaclass=ABCMeta):
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features)
             Numbers, booleans, text and categories; missing values are welcome. It becomes a
-            float32 matrix.
+            float32 matrix; so does a sparse matrix of at most 2**27 entries.
         y : array-like of shape (n_samples,)
             Class labels or responses.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -311,9 +311,7 @@ class ObliqueForest(BaseEstimator, metaclass=ABCMeta):
     def _keep_out_of_bag(self, means: np.ndarray, y: np.ndarray, known: np.ndarray) -> None: ...
 
     def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
+        return take_tables(super().__sklearn_tags__())
 
 
 def _only(used: np.ndarray, X: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
