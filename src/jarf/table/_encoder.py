@@ -196,12 +196,12 @@ class TableEncoder:
             if y is not None and isinstance(part, TargetMeans):
                 self._cross_fit(part, block, column, y, used)
         if self._parts is not None and self._filling is not None:
-            self._fill_rows(out, columns)
+            self.refill(out, self._values(columns))
         return out
 
-    def _fill_rows(self, out: np.ndarray, columns: list[Column]) -> None:
+    def refill(self, out: np.ndarray, values: np.ndarray) -> None:
+        """Fill the numbers of ``out`` by regression where ``values`` misses any."""
         assert self._filling is not None
-        values = self._values(columns)
         rows = np.flatnonzero(np.isnan(values).any(axis=1))
         first = np.searchsorted(self.output_columns_, self._numbers)
         out[np.ix_(rows, first)] = self._filling.fill(values[rows])

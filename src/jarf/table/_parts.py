@@ -48,6 +48,7 @@ class Numbers:
     is_empty: bool
     kind: str = "number"
     apart: float = np.nan
+    low: float = np.nan  # the lowest number of training
 
     @classmethod
     def fit(cls, column: Column, dtype=np.float64) -> Numbers:
@@ -60,6 +61,7 @@ class Numbers:
         return cls(
             fill=fill,
             apart=_below(values[~missing]),
+            low=float(np.min(values[~missing], initial=np.inf)),
             has_apart=bool(missing.any() and not missing.all()),
             is_empty=bool(missing.all()),
             kind="level" if is_flag else "number",
