@@ -192,13 +192,14 @@ class EJOPLoadingsDisplay(_EJOPDisplay):
         n_components = min(n_components, self.loadings.shape[1])
         places = self.strongest(n_features, n_components)
         labels = [f"{k + 1}\n({share:.0%})" for k, share in enumerate(self.shares[:n_components])]
-        ax = self._start(ax, (1.8 + 0.9 * n_components, 1.4 + 0.32 * len(places)))
+        width = 2.5 + 0.9 * n_components if kind == "heatmap" else 6.0
+        ax = self._start(ax, (width, 1.4 + 0.32 * len(places)))
         if kind == "heatmap":
             self._draw_heatmap(ax, places, labels)
         else:
             self._draw_bars(ax, places, labels)
         ax.set_yticks(range(len(places)), self.feature_names[places])
-        ax.invert_yaxis()
+        ax.set_ylim(len(places) - 0.5, -0.5)
         ax.set_title("EJOP loadings", fontsize="medium")
         return self
 
@@ -221,7 +222,7 @@ class EJOPLoadingsDisplay(_EJOPDisplay):
         ax.axvline(0, color=GREY, linewidth=0.8)
         ax.set_xlabel("loading")
         ax.grid(axis="x", alpha=0.3)
-        ax.legend(frameon=False)
+        ax.legend(loc="lower right")
 
 
 class SensitivityDisplay(_EJOPDisplay):

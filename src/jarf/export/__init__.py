@@ -1,0 +1,5 @@
+"""Ensemble -> export: ONNX, and model files that run no code when they are loaded."""
+
+from jarf.export._onnx import export_onnx, onnx_inputs
+
+__all__ = ["export_onnx", "onnx_inputs"]
