@@ -114,8 +114,6 @@ def _texts(levels: Levels) -> list[str]:
 
 def _target_means(graph: Graph, part: TargetMeans, column: str) -> str:
     n_levels = len(part.levels)
-    codes = np.append(np.arange(n_levels), -1)[:, None]  # an unknown level last
-    means = np.hstack([encoder.transform(codes) for encoder in part.encoders])
     if part.levels.text:
         texts = _texts(part.levels)
         code = graph.add_ml(
@@ -132,7 +130,7 @@ def _target_means(graph: Graph, part: TargetMeans, column: str) -> str:
         unknown = graph.add("Sub", graph.constant([1.0], np.float32), none)
         both = graph.add("Concat", found, unknown, axis=1)
         code = graph.add("ArgMax", both, axis=1, keepdims=0)
-    return graph.add("Gather", graph.constant(means, np.float64), code, axis=0)
+    return graph.add("Gather", graph.constant(part.means, np.float64), code, axis=0)
 
 
 def _refill(graph: Graph, filling: LinearFill, numbers, columns, blocks) -> None:
