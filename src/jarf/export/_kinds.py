@@ -31,7 +31,7 @@ class Kind:
         Attributes that may be absent.
     """
 
-    cls: type
+    cls: Any
     fields: Mapping[str, str]
     check: Callable[[Any], None] | None = None
     optional: frozenset[str] = field(default_factory=frozenset)
@@ -42,9 +42,13 @@ class Kind:
     def build(self, state: dict[str, Any]) -> Any:
         self.check_state(state)
         made = self.make(state)
-        if self.check is not None:
+        if self.check is not None and self.is_whole(state):
             self.check(made)
         return made
+
+    def is_whole(self, state: dict[str, Any]) -> bool:
+        """Whether there is more to check than single attributes."""
+        return True
 
     def check_state(self, state: dict[str, Any]) -> None:
         name = self.cls.__name__
@@ -99,12 +103,8 @@ class EstimatorKind(Kind):
                 setattr(made, name, value)
         return made
 
-    def build(self, state: dict[str, Any]) -> Any:
-        self.check_state(state)
-        made = self.make(state)
-        if self.check is not None and len(state) > 1:
-            self.check(made)
-        return made
+    def is_whole(self, state: dict[str, Any]) -> bool:
+        return len(state) > 1  # fitted
 
 
 def check_names(model: Any) -> None:

@@ -122,11 +122,13 @@ def _has_two_columns(model: Any) -> bool:
 
 
 def _classes(classes: np.ndarray) -> tuple[np.ndarray, str]:
-    kinds = {"i": ("INT64", np.int64), "u": ("INT64", np.int64), "f": ("DOUBLE", np.float64)}
-    kinds["b"] = ("BOOL", np.bool_)
-    if classes.dtype.kind in kinds:
-        name, dtype = kinds[classes.dtype.kind]
-        return classes.astype(dtype), name
+    for kinds, name, dtype in (
+        ("iu", "INT64", "int64"),
+        ("f", "DOUBLE", "float64"),
+        ("b", "BOOL", "bool"),
+    ):
+        if classes.dtype.kind in kinds:
+            return classes.astype(dtype), name
     if all(isinstance(label, str) for label in classes.tolist()):
         return classes.astype(object), "STRING"
     raise ValueError("Class labels must be numbers, booleans or text to be written to ONNX.")

@@ -34,7 +34,9 @@ class ForestKind(EstimatorKind):
         if hasattr(value, "estimators_"):
             states = [tree.tree_.__getstate__() for tree in value.estimators_]
             nodes = np.concatenate([part["nodes"] for part in states])
-            require(set(nodes.dtype.names) == set(_NODE_FIELDS), "trees of another scikit-learn")
+            require(
+                set(nodes.dtype.names or ()) == set(_NODE_FIELDS), "trees of another scikit-learn"
+            )
             state["trees"] = {
                 "sizes": as_int64([part["node_count"] for part in states]),
                 "depths": as_int64([part["max_depth"] for part in states]),
@@ -122,7 +124,7 @@ class BoosterKind(EstimatorKind):
     """XGBoost's estimators: its own JSON, whose trees are checked before XGBoost reads it."""
 
     def state(self, value: Any) -> dict[str, Any]:
-        state = {"params": self.params(value)}
+        state: dict[str, Any] = {"params": self.params(value)}
         if value.__sklearn_is_fitted__():
             state["booster"] = bytes(value.get_booster().save_raw("json"))
         return state

@@ -31,13 +31,9 @@ def trees_graph(graph: Graph, trees: Trees, encoded: str) -> str:
     -------
     str
     """
-    plain = None
     sums = []
     for linear, forest in trees.parts:
-        if linear is not None:
-            rows = map_graph(graph, linear, encoded)
-        else:
-            rows = plain = plain or encoded
+        rows = encoded if linear is None else map_graph(graph, linear, encoded)
         rows = graph.cast(rows, "float")
         sums += [_chunk(graph, forest, chunk, rows) for chunk in _chunks(forest)]
     total = graph.add("Sum", *[graph.cast(part, "double") for part in sums])

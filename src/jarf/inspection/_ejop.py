@@ -16,7 +16,7 @@ class _EJOPDisplay(Display):
     @classmethod
     def _of(cls, facts: EJOPFacts) -> Any: ...
 
-    def plot(self, ax=None, **kwargs) -> Any: ...
+    plot: Any
 
     @classmethod
     def from_estimator(cls, estimator, X=None, y=None, *, preconditioner=None, ax=None, **kwargs):

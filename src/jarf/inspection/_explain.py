@@ -173,4 +173,4 @@ def _leaf(model: Any, trees: Trees, forest: Forest, node: int, digits: int) -> s
         return number_text(values[0], digits + 2, trim=True)
     order = np.argsort(-values, kind="stable")
     shares = [f"{model.classes_[k]} {number_text(values[k], digits, trim=True)}" for k in order]
-    return ", ".join(shares[: max(1, np.count_nonzero(values))])
+    return ", ".join(shares[: max(1, int(np.count_nonzero(values)))])

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
-from jarf.geometry import JacobianPreconditioner, spectrum
+from jarf.geometry import JacobianPreconditioner, leading_spectrum, spectrum
+from jarf.geometry._wide import N_LEADING
 from jarf.gradients import (
     EJOP,
     Differences,
@@ -111,44 +112,43 @@ def facts_of_ejop(ejop: Any, feature_names=None) -> EJOPFacts:
     if len(names) != d:
         raise ValueError(f"feature_names has {len(names)} entries for {d} features.")
     kept = np.array(names, dtype=object)
-    sensitivities = np.sqrt(np.maximum(np.diag(total), 0.0))
-    return _facts(EJOP(total, 1.0, 1), np.ones(d, bool), (np.zeros(d), np.ones(d)), kept, kept)(
-        sensitivities
+    whole = EJOP(total, 1.0, 1)
+    sensitivities = np.sqrt(np.maximum(whole.diagonal(), 0.0))
+    every = np.arange(d)
+    return _facts(whole, every, np.zeros(d), np.ones(d), kept, kept, sensitivities)
+
+
+def _facts(ejop, mixed, mean, scale, names, columns, sensitivities) -> EJOPFacts:
+    """Describe an EJOP over all outputs of a table, of which some are mixed."""
+    if isinstance(ejop, WideEJOP):
+        values, vectors = leading_spectrum(ejop, N_LEADING)
+        vectors = vectors[mixed]
+    else:
+        values, vectors = spectrum(ejop.matrix[np.ix_(mixed, mixed)])
+    return EJOPFacts(
+        eigenvalues=values,
+        eigenvectors=vectors,
+        trace=float(ejop.diagonal()[mixed].sum()),
+        mixed=mixed,
+        mean=mean[mixed],
+        scale=scale[mixed],
+        names=names[mixed],
+        column_names=columns,
+        sensitivities=sensitivities,
     )
-
-
-def _facts(ejop, moves, coordinates, names, columns):
-    mixed = np.flatnonzero(moves)
-    values, vectors = spectrum(ejop.matrix[np.ix_(mixed, mixed)])
-    mean, scale = coordinates
-    trace = float(ejop.diagonal()[mixed].sum())
-
-    def finished(sensitivities) -> EJOPFacts:
-        return EJOPFacts(
-            *(values, vectors, trace, mixed, mean[mixed], scale[mixed], names[mixed], columns),
-            sensitivities,
-        )
-
-    return finished
 
 
 def _of_preconditioner(model: JacobianPreconditioner) -> EJOPFacts:
     columns = column_names(model)
     names = model.table_.get_feature_names_out(columns)
-    if not isinstance(model.ejop_, WideEJOP):
-        found = _facts(model.ejop_, model._moves, (model.mean_, model.scale_), names, columns)
-        return found(model.feature_sensitivities_)
-    mixed = np.flatnonzero(model._moves)
-    return EJOPFacts(
-        eigenvalues=model.eigenvalues_,
-        eigenvectors=model.eigenvectors_[mixed],
-        trace=float(model.ejop_.diagonal().sum()),
-        mixed=mixed,
-        mean=model.mean_[mixed],
-        scale=model.scale_[mixed],
-        names=names[mixed],
-        column_names=columns,
-        sensitivities=model.feature_sensitivities_,
+    return _facts(
+        model.ejop_,
+        np.flatnonzero(model._moves),
+        model.mean_,
+        model.scale_,
+        names,
+        columns,
+        model.feature_sensitivities_,
     )
 
 
@@ -199,5 +199,6 @@ def _of_model(model: Any, X, y) -> EJOPFacts:
     columns = column_names(model)
     names = model.table_.get_feature_names_out(columns)
     squares = np.maximum(ejop.diagonal(), 0.0)
-    found = _facts(ejop, moves, (column_mean(matrix), scale), names, columns)
-    return found(np.sqrt(model.table_.per_column(squares)))
+    sensitivities = np.sqrt(model.table_.per_column(squares))
+    mixed = np.flatnonzero(moves)
+    return _facts(ejop, mixed, column_mean(matrix), scale, names, columns, sensitivities)

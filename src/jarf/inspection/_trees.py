@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, vstack
 
 from jarf.ensemble import Forest, JARFClassifier, JARFRegressor
 from jarf.ensemble._oblique import ObliqueForest
@@ -65,8 +65,7 @@ class Trees:
 
     def normals(self) -> csr_array:
         """Return the directions of all cuts over the table's outputs, in their units."""
-        found = [part_normals(part) for part in self.parts]
-        return found[0] if len(found) == 1 else csr_array(np.vstack([f.toarray() for f in found]))
+        return csr_array(vstack([part_normals(part) for part in self.parts]))
 
 
 def part_normals(part: Part) -> csr_array:

@@ -61,7 +61,7 @@ class Wording:
             weight = direction[used[0]]
             return self._axis(used[0], offset / weight, left == (weight > 0), left)
         used = used[np.argsort(-sizes[used], kind="stable")]
-        length = np.linalg.norm(direction[used])
+        length = float(np.linalg.norm(direction[used]))
         shown = used[: self.max_terms]
         text = ""
         for output in shown:
@@ -70,7 +70,7 @@ class Wording:
             text += f"{sign}{number_text(abs(weight), self.digits)} {self._term(output)}"
         if len(shown) < len(used):
             text += f" + {len(used) - len(shown)} smaller terms"
-        spread = np.linalg.norm(sizes[used]) / length
+        spread = float(np.linalg.norm(sizes[used])) / length
         return f"{text} {'<=' if left else '>'} {self._offset(offset / length, spread)}"
 
     def _offset(self, value: float, spread: float) -> str:
