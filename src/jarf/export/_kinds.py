@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -60,8 +60,8 @@ class Kind:
 
     def make(self, state: dict[str, Any]) -> Any:
         if is_dataclass(self.cls):
-            given = {f.name for f in fields(self.cls) if f.init}
-            return self.cls(**{key: value for key, value in state.items() if key in given})
+            make: Any = self.cls
+            return make(**state)
         made = self.cls.__new__(self.cls)
         for key, value in state.items():
             setattr(made, key, value)

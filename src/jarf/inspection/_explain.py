@@ -172,5 +172,5 @@ def _leaf(model: Any, trees: Trees, forest: Forest, node: int, digits: int) -> s
     if not hasattr(model, "classes_"):
         return number_text(values[0], digits + 2, trim=True)
     order = np.argsort(-values, kind="stable")
-    shares = [f"{model.classes_[k]} {number_text(values[k], digits, trim=True)}" for k in order]
+    shares = [f"{values[k]:.0%} {model.classes_[k]}" for k in order]
     return ", ".join(shares[: max(1, int(np.count_nonzero(values)))])
