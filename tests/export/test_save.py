@@ -176,7 +176,7 @@ def test_every_changed_byte_is_noticed_or_says_nothing(data, saved):
             n_refused += 1
         else:  # a byte that says nothing, such as a date
             np.testing.assert_array_equal(model.predict_proba(X), known)
-    assert n_refused > 50
+    assert n_refused > 30
 
 
 @pytest.mark.parametrize("keep", [0, 10, 0.3, 0.9, -1])
