@@ -36,12 +36,9 @@ inline void require(bool fine, const char* what) {
 struct TrainingColumns {
   TrainingColumns(In<float, 2> values_, In<std::uint8_t, 2> codes_, In<float, 2> lowest_,
                   In<float, 2> highest_, In<std::int32_t, 1> n_bins_)
-      : values(values_), codes(codes_), lowest(lowest_), highest(highest_), n_bins(n_bins_) {
+      : TrainingColumns(values_) {
+    codes = codes_, lowest = lowest_, highest = highest_, n_bins = n_bins_;
     const std::size_t d = values.shape(0), n = values.shape(1);
-    require(n > 0 && d > 0 && n < (1ULL << 31), "the training matrix must not be empty");
-    view.values = values.data();
-    view.n_rows = n;
-    view.n_columns = d;
     if (codes.shape(0) == 0) return;
     require(codes.shape(0) == d && codes.shape(1) == n, "codes must have the shape of values");
     require(lowest.shape(0) == d && lowest.shape(1) == jarf::kMaxBins && highest.shape(0) == d &&
@@ -52,11 +49,46 @@ struct TrainingColumns {
     view.highest = highest.data();
     view.n_bins = n_bins.data();
   }
+  explicit TrainingColumns(In<float, 2> values_) : values(values_) {
+    const std::size_t d = values.shape(0), n = values.shape(1);
+    require(n > 0 && d > 0 && n < (1ULL << 31), "the training matrix must not be empty");
+    view.values = values.data();
+    view.n_rows = n;
+    view.n_columns = d;
+  }
   In<float, 2> values;
   In<std::uint8_t, 2> codes;
   In<float, 2> lowest, highest;
   In<std::int32_t, 1> n_bins;
   jarf::Columns view;
+};
+
+// The columns of one tree, sums of the shared ones: column k along projection k.
+struct RotatedColumns : TrainingColumns {
+  RotatedColumns(In<float, 2> values_, In<std::int32_t, 1> starts_, In<std::int32_t, 1> features_,
+                 In<float, 1> loadings_)
+      : TrainingColumns(values_), starts(starts_), features(features_), loadings(loadings_) {
+    require(starts.shape(0) > 1 && starts.data()[0] == 0, "there must be a projection");
+    const std::size_t n_columns = starts.shape(0) - 1;
+    for (std::size_t k = 0; k < n_columns; ++k) {
+      require(starts.data()[k] < starts.data()[k + 1], "empty projection");
+    }
+    require(static_cast<std::size_t>(starts.data()[n_columns]) == features.shape(0) &&
+                features.shape(0) == loadings.shape(0),
+            "features and loadings must be as long as starts says");
+    for (std::size_t k = 0; k < features.shape(0); ++k) {
+      require(features.data()[k] >= 0 &&
+                  static_cast<std::size_t>(features.data()[k]) < values.shape(0),
+              "a projection names a column that is not there");
+    }
+    rotation = {starts.data(), features.data(), loadings.data()};
+    view.n_columns = n_columns;
+    view.rotation = &rotation;
+  }
+  RotatedColumns(const RotatedColumns&) = delete;
+  In<std::int32_t, 1> starts, features;
+  In<float, 1> loadings;
+  jarf::Rotation rotation;
 };
 
 inline void bin_columns(In<float, 2> values, Out<std::uint8_t, 2> codes, Out<float, 2> lowest,
@@ -72,37 +104,6 @@ inline void bin_columns(In<float, 2> values, Out<std::uint8_t, 2> codes, Out<flo
     n_bins.data()[j] = jarf::bin_column(
         values.data() + j * n, n, codes.data() + j * n, lowest.data() + j * jarf::kMaxBins,
         highest.data() + j * jarf::kMaxBins, sorted);
-  }
-}
-
-// Writes column k of the rotated matrix: the sum over projection k, in the predictor's order.
-inline void project_columns(In<float, 2> values, In<std::int32_t, 1> starts,
-                            In<std::int32_t, 1> features, In<float, 1> loadings,
-                            Out<float, 2> out) {
-  const std::size_t n = values.shape(1), n_out = out.shape(0);
-  require(starts.shape(0) == n_out + 1 && out.shape(1) == n, "out must have a row a projection");
-  for (std::size_t k = 0; k < n_out; ++k) {
-    require(0 <= starts.data()[k] && starts.data()[k] < starts.data()[k + 1], "empty projection");
-  }
-  require(static_cast<std::size_t>(starts.data()[n_out]) == features.shape(0) &&
-              features.shape(0) == loadings.shape(0),
-          "features and loadings must be as long as starts says");
-  for (std::size_t k = 0; k < features.shape(0); ++k) {
-    require(features.data()[k] >= 0 &&
-                static_cast<std::size_t>(features.data()[k]) < values.shape(0),
-            "a projection names a column that is not there");
-  }
-  nb::gil_scoped_release release;
-  for (std::size_t k = 0; k < n_out; ++k) {
-    float* to = out.data() + k * n;
-    for (std::int32_t at = starts.data()[k]; at < starts.data()[k + 1]; ++at) {
-      const float* column = values.data() + static_cast<std::size_t>(features.data()[at]) * n;
-      const float weight = loadings.data()[at];
-      const bool first = at == starts.data()[k];
-      for (std::size_t i = 0; i < n; ++i) {
-        to[i] = first ? weight * column[i] : to[i] + weight * column[i];
-      }
-    }
   }
 }
 
@@ -336,10 +337,11 @@ inline void register_forest(nb::module_& m) {
       .def(nb::init<In<float, 2>, In<std::uint8_t, 2>, In<float, 2>, In<float, 2>,
                     In<std::int32_t, 1>>(),
            "values"_a, "codes"_a, "lowest"_a, "highest"_a, "n_bins"_a);
+  nb::class_<RotatedColumns, TrainingColumns>(m, "RotatedColumns")
+      .def(nb::init<In<float, 2>, In<std::int32_t, 1>, In<std::int32_t, 1>, In<float, 1>>(),
+           "values"_a, "starts"_a, "features"_a, "loadings"_a);
   m.def("bin_columns", &bin_columns, "values"_a, "codes"_a.noconvert(), "lowest"_a.noconvert(),
         "highest"_a.noconvert(), "n_bins"_a.noconvert());
-  m.def("project_columns", &project_columns, "values"_a, "starts"_a, "features"_a, "loadings"_a,
-        "out"_a.noconvert());
 
   nb::class_<jarf::ProposalSpec>(m, "Proposal");
   nb::class_<jarf::AxesSpec, jarf::ProposalSpec>(m, "Axes")

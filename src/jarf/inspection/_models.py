@@ -85,8 +85,11 @@ class MixedRows:
         self.table = model.table_
         self.matrices = encode(model, first), encode(model, second)
         self.numbers = None
-        if getattr(self.table, "_filling", None) is not None:
-            self.numbers = tuple(self.table._values(read_columns(X)) for X in (first, second))
+        if self.table._filling is not None:
+            dtype = self.matrices[0].dtype
+            values = [self.table._values(read_columns(X), dtype) for X in (first, second)]
+            if any(np.isnan(part).any() for part in values):
+                self.numbers = values
 
     def mix(self, i: np.ndarray, j: np.ndarray, from_first: np.ndarray) -> np.ndarray:
         """Mix row ``i[k]`` of the first table with row ``j[k]`` of the second.
