@@ -107,10 +107,12 @@ def test_xgboost_comes_back_with_the_same_bits(data, n_classes, tmp_path):
 
 
 @pytest.mark.parametrize("switch", ["on", "auto"])
-def test_appended_directions_come_back(data, switch, tmp_path):
+def test_appended_directions_come_back(data, mixed_table, switch, tmp_path):
     X, y = data
     model = JacobianFeatures(switch=switch, random_state=0).fit(X, y)
     loaded = assert_same_bits(model, X, tmp_path / "model")
+    X, y = mixed_table(100, 0)
+    assert_same_bits(model.fit(X, y), X, tmp_path / "mixed")
     assert loaded.get_params() == model.get_params()
 
 
