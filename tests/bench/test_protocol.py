@@ -6,21 +6,21 @@ from hypothesis import strategies as st
 
 from jarf.bench import BUDGETS, Table, get_dataset, make_split
 from jarf.bench._datasets import Dataset
-from jarf.bench._protocol import cap_rows, encode, halves, numeric_columns, split_seed
+from jarf.bench._protocol import cap_rows, encode, fold_rows, numeric_columns, split_seed
 
 QUICK = BUDGETS["quick"]
 
 
 def test_halves_are_two_stratified_halves():
     y = np.repeat([0, 1, 2], [60, 30, 10])
-    first, second = halves(y, "classification", seed=0)
+    first, second = fold_rows(y, "classification", seed=0)
     assert sorted([*first, *second]) == list(range(100))
     assert np.bincount(y[first]).tolist() == [30, 15, 5]
 
 
 def test_a_class_of_one_row_does_not_stop_a_split():
     y = np.array([0] * 10 + [1] * 9 + [2])
-    first, second = halves(y, "classification", seed=0)
+    first, second = fold_rows(y, "classification", seed=0)
     assert len(first) + len(second) == 20
 
 
