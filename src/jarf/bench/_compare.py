@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from importlib.util import find_spec
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -33,6 +33,7 @@ CURVE = (1 / 8, 1 / 4, 1 / 2)  # of the training rows
 _MAX_LEVELS = 50
 _MAX_ONE_HOT = 2000  # columns that all categories together may become
 _TUNE_ROWS = 4000
+_SHOWN = ("repeats", "folds", "n_trees", "tune_rows", "tune_folds", "max_levels")
 
 
 def compare(
@@ -132,7 +133,8 @@ def compare(
         _run(jobs, store, budget, n_jobs, say if verbose else None)
         geometry = _directions(dataset, table, budget, seed, n_jobs, store)
         stored = [store.rows[job.key] for job in jobs]
-    facts = {"budget": budget.as_dict(), "seed": seed, "environment": environment()}
+    sizes = {name: getattr(budget, name) for name in _SHOWN}
+    facts = {"budget": sizes, "seed": seed, "name": dataset.name, "environment": environment()}
     return compare_rows(stored, geometry, table, facts, [*left_out], metric)
 
 
@@ -234,11 +236,14 @@ def _directions(
     job = Job(dataset.name, "EJOP", "directions", seed=seed)
     if job.key not in store.rows:
         start = time.perf_counter()
-        assert dataset.load is not None
-        parts = split_table(dataset, dataset.load(), 0, 0, replace(budget), seed)
+        held = Table(table.X, table.y)
+        parts = split_table(dataset, held, 0, 0, budget, seed)
         numbers = numeric_columns(table.X)
         here = split_seed(seed, dataset.name, 0, 0)
-        found = directions_of(*parts, numbers, table.task, seed=here, n_jobs=n_jobs)
+        try:
+            found = directions_of(*parts, numbers, table.task, seed=here, n_jobs=n_jobs)
+        except Exception as error:  # as in a fit: the rest of the page still stands
+            return {"error": f"{type(error).__name__}: {error}"[:500]}
         seconds = round(time.perf_counter() - start, 4)
         row = {**asdict(job), "status": "ok", "error": "", "extra": found, "seconds": seconds}
         store.append({**row, "versions": versions()})

@@ -43,6 +43,7 @@ class Comparison:
         self.summary = summary
         self.answer: list[str] = summary["answer"]
         self.scores: dict[str, float] = summary["scores"]
+        self._page = ""
 
     def json(self) -> str:
         """Everything that was found, as JSON."""
@@ -58,7 +59,8 @@ class Comparison:
         """One page that needs nothing else."""
         from jarf import report
 
-        return report.comparison_page(self.summary)
+        self._page = self._page or report.comparison_page(self.summary)
+        return self._page
 
     def save(self, folder: Any) -> Path:
         """Write ``index.html``, ``comparison.json`` and ``comparison.md``; return the page."""

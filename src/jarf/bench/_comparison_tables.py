@@ -31,7 +31,8 @@ def score_table(
         "Means over the splits. Kappa is the agreement with the truth beyond what guessing with "
         "the same shares of classes would reach: 0 is guessing, 1 is perfect."
         if task == "classification"
-        else "Means over the splits. R² is 1 for perfect predictions, 0 for the mean.",
+        else "Means over the splits. R² is 1 for perfect predictions, 0 for "
+        "always saying the mean. RMSE is in standard deviations of the target.",
     ]
     return ResultTable(
         *("compare-scores", "Scores", rows, columns, cells, notes, "method"), best_by_column=True
@@ -50,10 +51,10 @@ def pair_table(pairs: list[Pair], results: Results, metric: str) -> ResultTable:
         cells[key, "holm"] = Cell(pair.p, mark=f" {pair.verdict}")
     columns = [
         Column("gain", label="gain", digits=4, better="high"),
+        Column("holm", label="p after Holm", better="low"),
         Column("low", label="95 % from", digits=4),
         Column("high", label="to", digits=4),
-        Column("p", label="p", better="low"),
-        Column("holm", label="p after Holm", better="low"),
+        Column("p", label="p alone", better="low"),
     ]
     n = results.frame.groupby("method").size().max()
     notes = [
@@ -93,7 +94,7 @@ def time_table(results: Results, name: str, order: list[str]) -> ResultTable:
     ]
     rows = [Row(method, "method") for method in order]
     notes = ["Means over the splits; every fit has one thread. Other work on the machine shows."]
-    return ResultTable("compare-times", "Times", rows, columns, cells, notes, "method")
+    return ResultTable("compare-times", "Seconds by method", rows, columns, cells, notes, "method")
 
 
 def curve_table(
@@ -109,7 +110,7 @@ def curve_table(
         results = Results([row for row in first if row["cap"] == cap])
         if not len(results.frame):
             continue
-        size = f"{int(results.frame['n_train'].max()):,}"
+        size = str(int(results.frame["n_train"].max()))
         lines.append(Row(size, "size"))
         for method in order:
             found = results.cell(name, method, metric)

@@ -21,7 +21,7 @@ METRICS = {  # label, and which end is good
     "log_loss": ("log-loss", "low"),
     "ece": ("calibration error", "low"),
     "r2": ("R²", "high"),
-    "rmse": ("RMSE, in s.d. of the target", "low"),
+    "rmse": ("RMSE (s.d.)", "low"),
 }
 METRICS_OF = {
     "classification": ("kappa", "accuracy", "macro_f1", "brier", "log_loss", "ece"),
@@ -108,7 +108,7 @@ def answer(
         return [f"{text}. The others share no split with it."]
     said = [
         f"{text}, {abs(nearest.test.mean):.3f} better than {_word(order[1])}; the difference is "
-        f"{nearest.verdict} (p = {nearest.p:.2g})."
+        f"{nearest.verdict} (p = {nearest.p:.2g} after Holm's correction)."
     ]
     rivals = [by_names.get(frozenset((best, other))) for other in order[2:]]
     for verdict in ("within noise", "perhaps more than noise"):
@@ -127,6 +127,11 @@ def _word(method: str) -> str:
     return _WORDS.get(method, method)
 
 
+def _signed(value: float) -> str:
+    text = f"{value:+.3f}"
+    return text.lstrip("+-") if float(text) == 0 else text
+
+
 def _against_forest(pair: Pair) -> str:
     test, wins = pair.test, pair.first == "JF"
     sign = 1 if wins else -1
@@ -134,7 +139,7 @@ def _against_forest(pair: Pair) -> str:
     verb = "gains" if wins else "loses"
     return (
         f"The Jacobian forest {verb} {abs(test.mean):.3f} {'over' if wins else 'against'} the "
-        f"random forest (95 % interval {ends[0]:+.3f} to {ends[1]:+.3f}): {pair.verdict}."
+        f"random forest (95 % interval {_signed(ends[0])} to {_signed(ends[1])}): {pair.verdict}."
     )
 
 

@@ -114,25 +114,44 @@ class _Csv:
         import pandas as pd
 
         try:
-            return pd.read_csv(self.path, index_col=False, **{**self._options, **options})
+            return pd.read_csv(self.path, **{**self._options, **options})
         except (OSError, ValueError) as error:
             raise _unreadable(self.path, error) from error
 
     def column(self, name: str) -> Any:
-        return self._read(usecols=[name], low_memory=False)[name]
+        return self._in_parts(None, [name])[name]
 
     def rows(self, places: np.ndarray | None, columns: Sequence[str]) -> Any:
-        if places is None:
-            return self._read(usecols=list(columns), low_memory=False)[list(columns)]
+        if places is not None:
+            return self._in_parts(places, list(columns))
+        return self._whole_lines(self._read(low_memory=False))[list(columns)]
+
+    def _in_parts(self, places: np.ndarray | None, columns: list[str]) -> Any:
+        """Some rows as text, then read again, so that pandas infers types from all of them."""
         import pandas as pd
 
         kept = []
-        for chunk in self._read(usecols=list(columns), dtype=str, chunksize=_CHUNK):
-            start = int(chunk.index[0])
-            here = places[(places >= start) & (places < start + len(chunk))] - start
-            kept.append(chunk.iloc[here])
-        text = pd.concat(kept).to_csv(index=False)  # read again to let pandas infer the types
-        return pd.read_csv(io.StringIO(text), low_memory=False)[list(columns)]
+        try:
+            for chunk in self._read(dtype=str, chunksize=_CHUNK):
+                start = int(self._whole_lines(chunk).index[0])
+                here = slice(None) if places is None else _inside(places, start, len(chunk))
+                kept.append(chunk[columns].iloc[here])
+        except ValueError as error:
+            raise _unreadable(self.path, error) from error
+        text = pd.concat(kept).to_csv(index=False)
+        return pd.read_csv(io.StringIO(text), low_memory=False, skip_blank_lines=False)
+
+    def _whole_lines(self, frame: Any) -> Any:
+        """Refuse what pandas takes for an index: lines with more fields than names."""
+        import pandas as pd
+
+        if not isinstance(frame.index, pd.RangeIndex):
+            raise TableError(f"{self.path} cannot be read: lines have more fields than the header")
+        return frame
+
+
+def _inside(places: np.ndarray, start: int, size: int) -> np.ndarray:
+    return places[(places >= start) & (places < start + size)] - start
 
 
 class _Parquet:
@@ -159,7 +178,7 @@ class _Parquet:
 
         kept, start = [], 0
         for batch in self._file.iter_batches(batch_size=_CHUNK, columns=columns):
-            here = places[(places >= start) & (places < start + len(batch))] - start
+            here = _inside(places, start, len(batch))
             kept.append(arrow.Table.from_batches([batch]).take(here))
             start += len(batch)
         return arrow.concat_tables(kept).unify_dictionaries()

@@ -89,7 +89,7 @@ def _paragraphs(lines: Sequence[str]) -> str:
 
 
 def _directions(summary: dict[str, Any], figures: dict[str, Painter]) -> str:
-    names = ("spectrum", "sensitivities", "loadings", "heat")
+    names = ("sensitivities", "loadings", "spectrum", "heat")
     html = _paragraphs(_what_matters(summary)) + _shown(figures, *names)
     if "compare-plane" in figures:
         html += "<h3>Where a rotated cut lies</h3>" + _paragraphs(_cut_words(summary))
@@ -100,6 +100,8 @@ def _directions(summary: dict[str, Any], figures: dict[str, Painter]) -> str:
 def _what_matters(summary: dict[str, Any]) -> list[str]:
     """The directions in sentences."""
     found = summary["directions"]
+    if "error" in found:
+        return [f"The directions could not be computed: {found['error']}"]
     said = []
     if "shares" not in found:
         said.append("There are fewer than two numeric columns: nothing can be rotated.")
@@ -157,7 +159,7 @@ def _table(summary: dict[str, Any]) -> str:
         "n_classes": "classes",
     }
     rows = [[text, table[key]] for key, text in names.items() if key in table]
-    html = _paragraphs(_remarks(summary)) + simple_table("facts", ["", "count"], rows)
+    html = _paragraphs(_remarks(summary)) + simple_table("facts", ["what", "count"], rows)
     if "classes" in table:
         counts = [[name, count] for name, count in table["classes"].items()]
         html += "<h3>Rows by class</h3>" + simple_table("classes", ["class", "rows"], counts)

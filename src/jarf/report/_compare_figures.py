@@ -138,7 +138,7 @@ def _curve(summary: dict[str, Any]) -> Painter | None:
     for method in methods:
         colour = method_colour(method, methods)
         points = [
-            (float(row["key"].replace(",", "")), row["cells"][method]["ours"])
+            (int(row["key"]), row["cells"][method]["ours"])
             for row in table["rows"]
             if method in row["cells"]
         ]
@@ -146,10 +146,10 @@ def _curve(summary: dict[str, Any]) -> Painter | None:
         painter.tag(line, method=method)
         for size, value in points:
             mark = full_mark(ax, size, value, colour, method_marker(method))
-            painter.tag(mark, f"{method}, {size:,.0f} rows: {number(value)}", method)
-    sizes = [float(row["key"].replace(",", "")) for row in table["rows"]]
+            painter.tag(mark, f"{method}, {size:,} rows: {number(value)}", method)
+    sizes = [int(row["key"]) for row in table["rows"]]
     ax.set_xscale("log", base=2)
-    ax.set_xticks(sizes, [row["key"] for row in table["rows"]])
+    ax.set_xticks(sizes, [f"{size:,}" for size in sizes])
     ax.minorticks_off()
     ax.set(xlabel="training rows", ylabel=summary["metric_label"])
     method_legend(figure, methods)
@@ -290,9 +290,9 @@ def _plane(summary: dict[str, Any]) -> Painter | None:
     painter = Painter(
         "compare-plane",
         "Test rows in the plane of the two strongest directions",
-        "The solid line is the best single cut across a direction, the dashed one the trace of "
-        "the best cut of a single column; both were chosen on training rows. The outermost "
-        "points are cut off.",
+        "The solid line is the best single cut across a direction; the dashed one, where it "
+        "crosses this part of the plane, the best cut of a single column. Both were chosen on "
+        "training rows. The outermost points are cut off.",
         figure,
     )
     if found["task"] == "classification":
