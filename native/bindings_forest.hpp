@@ -258,14 +258,14 @@ inline void make_sparse_random(jarf::SparseRandomSpec* self, std::size_t n_candi
 }
 
 inline void make_canonical(jarf::CanonicalSpec* self, std::size_t n_features, bool resample,
-                           nb::handle dsyev, In<double, 1> chances) {
+                           std::size_t max_rows, std::size_t max_components, nb::handle dsyev,
+                           In<double, 1> chances) {
   new (self) jarf::CanonicalSpec;
   self->chances = to_vector<double>(chances);
-  self->n_features = n_features;
-  self->resample = resample;
   void* pointer = PyCapsule_GetPointer(dsyev.ptr(), PyCapsule_GetName(dsyev.ptr()));
   if (!pointer) throw nb::python_error();
-  self->dsyev = reinterpret_cast<jarf::Dsyev>(pointer);
+  self->options = {n_features, resample, max_rows, max_components,
+                   reinterpret_cast<jarf::Dsyev>(pointer)};
 }
 
 // Gradients of one surrogate at all training rows; checked when made, kept alive by the recipe.
@@ -347,8 +347,8 @@ inline void register_forest(nb::module_& m) {
   nb::class_<jarf::SparseRandomSpec, jarf::ProposalSpec>(m, "SparseRandom")
       .def("__init__", &make_sparse_random, "n_candidates"_a, "mean_size"_a, "scales"_a);
   nb::class_<jarf::CanonicalSpec, jarf::ProposalSpec>(m, "CanonicalCorrelation")
-      .def("__init__", &make_canonical, "n_features"_a, "resample"_a, "dsyev"_a,
-           "chances"_a);
+      .def("__init__", &make_canonical, "n_features"_a, "resample"_a, "max_rows"_a,
+           "max_components"_a, "dsyev"_a, "chances"_a);
   nb::class_<Gradients>(m, "Gradients")
       .def(nb::init<In<float, 2>, In<std::int32_t, 2>, std::size_t>(), "values"_a, "features"_a,
            "n_features"_a);

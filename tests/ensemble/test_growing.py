@@ -111,7 +111,7 @@ def many(name):
     return {
         "axes": lambda: axes(3),
         "sparse": lambda: backend().SparseRandom(3, 2.0, np.ones(6, np.float32)),
-        "canonical": lambda: backend().CanonicalCorrelation(3, True, dsyev, np.empty(0)),
+        "canonical": lambda: backend().CanonicalCorrelation(3, True, 0, 0, dsyev, np.empty(0)),
     }[name]()
 
 

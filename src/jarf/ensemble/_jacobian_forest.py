@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,9 @@ from jarf.ensemble._sources import MAX_ENTRIES, SOURCES, Table
 # A direction mixes the gradients of so many random rows of the node.
 N_MIXED = 8
 # Smaller nodes try no drawn directions, or no local ones.
-MIN_ROWS, MIN_LOCAL_ROWS = 5, 10
+MIN_ROWS, MIN_LOCAL_ROWS = 10, 20
+# A node has one local direction, computed from so many of its rows at most.
+MAX_LOCAL_ROWS = 128
 # What "fast" means: the geometry that does best on average without a race.
 FAST = "sparse"
 
@@ -35,28 +38,35 @@ class Gradients:
     ----------
     table : Table
     target : Target
-    sources : set of str
+    geometries : sequence of Geometry
     rng : RandomState
     n_jobs : int
     """
 
-    def __init__(self, table: Table, target: Target, sources, rng, n_jobs):
+    def __init__(self, table: Table, target: Target, geometries: Sequence[Geometry], rng, n_jobs):
         self.table = table
-        self.packed = {}
+        self.packed: dict[Any, Any] = {}
         self.diagonal = None
-        for name in SOURCES:
-            seed = rng.randint(np.iinfo(np.int32).max)  # drawn for all, so that none shifts another
-            if name not in sources:
+        sources = {source for geometry in geometries for source in geometry.sources}
+        if any(geometry.power for geometry in geometries):
+            sources.add("forest")
+        own = [source for geometry in geometries for source in geometry.sources]
+        for source in dict.fromkeys([*SOURCES, *own]):
+            # Drawn for all, so that none shifts another.
+            seed = rng.randint(np.iinfo(np.int32).max)
+            if source not in sources:
                 continue
-            own = np.random.RandomState(seed)
-            found = SOURCES[name](table, target, own, n_jobs)
-            if name == "forest":
+            compute = SOURCES[source] if isinstance(source, str) else source
+            found = compute(table, target, np.random.RandomState(seed), n_jobs)
+            if source == "forest":
                 self.diagonal = np.average(found**2, axis=0, weights=table.weights)
-            self.packed[name] = _pack(found, table.oblique)
+            self.packed[source] = _pack(found, table.oblique)
 
     def recipe(self, geometry: Geometry, spreads, n_axes: int, n_directions: int) -> Any:
-        """What a node tries under a geometry."""
+        """What a node tries under a geometry; half as many draws where it has local directions."""
         engine = backend()
+        if geometry.local:
+            n_directions = -(-n_directions // 2)
         parts = [engine.Axes(n_axes, self._chances(geometry.power))]
         if geometry.sources:
             sources = [self.packed[name] for name in geometry.sources]
@@ -67,7 +77,9 @@ class Gradients:
         numbers = self.table.is_number
         if geometry.local and numbers.any():
             chances = None if numbers.all() else numbers.astype(float)
-            local = canonical_directions(int(numbers.sum()), chances=chances)
+            local = canonical_directions(
+                int(numbers.sum()), chances=chances, max_rows=MAX_LOCAL_ROWS, max_components=1
+            )
             parts.append(engine.LargeNodes(MIN_LOCAL_ROWS, local))
         return parts[0] if len(parts) == 1 else engine.Sequence(parts)
 
@@ -104,61 +116,88 @@ class _JacobianForest(ObliqueForest):
         table = Table.standardised(X, weights, ~self._plain_axes)
         rng = check_random_state(self.random_state)
         race_rng, final_rng = (np.random.RandomState(rng.randint(2**31 - 1)) for _ in range(2))
-        geometry = self._fixed_geometry()
-        if geometry is None:
+        geometries = self._fixed_geometries()
+        if not geometries:
             with stages.stage("race"):
                 self.race_ = self._race(X, table, target, race_rng, stages)
-            geometry = GEOMETRIES[self.race_.winner]
-        self.geometry_ = geometry
+            known = {geometry.name: geometry for geometry in self._racers()}
+            geometries = tuple(known[name] for name in self.race_.winners)
+        self.geometries_ = geometries
         with stages.stage("gradients"):
-            needed = set(geometry.sources) | ({"forest"} if geometry.power else set())
-            gradients = Gradients(table, target, needed, final_rng, self.n_jobs)
-            self._recipe = self._recipe_of(geometry, gradients, X)
+            gradients = Gradients(table, target, geometries, final_rng, self.n_jobs)
+            self._made = [self._recipe_of(geometry, gradients, X) for geometry in geometries]
         with stages.stage("fit"):
             try:
                 trees = super()._grow(X, weights, target, seeds)
             finally:
-                del self._recipe
+                del self._made
         self.stage_times_ = stages.times
         return trees
 
     def _proposal(self, X: np.ndarray) -> Any:
-        return self._recipe
+        return self._made[0]
 
-    def _fixed_geometry(self) -> Geometry | None:
-        """The geometry asked for by name; None where a race decides."""
-        if self.warm_start and len(self._tree_seeds) > self.n_estimators:
-            return self.geometry_
+    def _proposals(self, X: np.ndarray) -> Callable[[int], Any]:
+        made = self._made
+        return lambda seed: made[seed % len(made)]
+
+    @property
+    def geometry_(self) -> Geometry:
+        """The best of ``geometries_``."""
+        return self.geometries_[0]
+
+    def _fixed_geometries(self) -> tuple[Geometry, ...]:
+        """The geometry asked for, or that of earlier trees; empty where a race decides."""
+        if self.forest_.n_trees > 0:  # a warm start
+            return self.geometries_
         if isinstance(self.geometry, Geometry):
-            return self.geometry
-        if self.geometry == "auto":
-            return None
-        return GEOMETRIES[FAST if self.geometry == "fast" else self.geometry]
+            return (self.geometry,)
+        if not isinstance(self.geometry, str) or self.geometry == "auto":
+            return ()
+        return (GEOMETRIES[FAST if self.geometry == "fast" else self.geometry],)
+
+    def _racers(self) -> list[Geometry]:
+        """All geometries, or those asked for and plain axes."""
+        if isinstance(self.geometry, str):
+            return list(GEOMETRIES.values())
+        asked = [PLAIN]
+        for item in self.geometry:
+            geometry = GEOMETRIES.get(item) if isinstance(item, str) else item
+            if not isinstance(geometry, Geometry):
+                raise ValueError(
+                    f"geometry holds {item!r}; a race is between objects of Geometry and the names "
+                    f"{', '.join(GEOMETRIES)}."
+                )
+            if geometry != PLAIN and geometry.name in {other.name for other in asked}:
+                raise ValueError(f"Two geometries of the race are called {geometry.name!r}.")
+            asked += [geometry] if geometry != PLAIN else []
+        return asked
 
     def _recipe_of(self, geometry: Geometry, gradients: Gradients, X: np.ndarray) -> Any:
         d = X.shape[1]
         std = np.std(X, axis=0, dtype=np.float64)
         spreads = np.where(std > 0, std, 1.0).astype(np.float32)
-        n_directions = self._n_directions(d)
+        n_directions = self._n_directions(int(gradients.table.oblique.sum()))
         n_axes = self._n_candidates(d)
         if not geometry.is_plain:
-            n_axes = min(n_axes, n_directions)
+            n_axes = min(n_axes, self._n_directions(d))
         return gradients.recipe(geometry, spreads, n_axes, n_directions)
 
     def _tree_counts(self, n_rows: int, seed: int) -> np.ndarray:
-        if self.geometry_.bootstrap:
+        if self.geometries_[seed % len(self.geometries_)].bootstrap:
             return super()._tree_counts(n_rows, seed)
         return np.ones(n_rows)
 
     def _race(self, X, table: Table, target: Target, rng, stages: Stages) -> RaceResult:
         if len(X) < MIN_RACE_ROWS:
             stages.note(f"{len(X)} rows are too few for a race: plain axes")
-            return RaceResult(PLAIN.name, [])
-        geometries = list(GEOMETRIES.values())
-        sources = {name for geometry in geometries for name in geometry.sources}
+            return RaceResult((PLAIN.name,), [])
+        geometries = self._racers()
+        if self._n_candidates(X.shape[1]) >= X.shape[1]:  # all trees of "whole" would be alike
+            geometries = [g for g in geometries if g.bootstrap or not g.is_plain]
         splits = score_splits(len(X), rng)
         tracks = [
-            self._track(X, table, target, learn, score, sources, rng) for learn, score in splits
+            self._track(X, table, target, learn, score, geometries, rng) for learn, score in splits
         ]
         weights = np.concatenate([table.weights[score] for _, score in splits])
         return run_race(
@@ -169,10 +208,10 @@ class _JacobianForest(ObliqueForest):
             stages.note,
         )
 
-    def _track(self, X, table, target, learn, score, sources, rng):
+    def _track(self, X, table, target, learn, score, geometries, rng):
         """What makes the pilots of one split: surrogates that saw only its learning rows."""
         part, labels = table.only(learn), target.only(learn)
-        gradients = Gradients(part, labels, sources, rng, self.n_jobs)
+        gradients = Gradients(part, labels, geometries, rng, self.n_jobs)
         rows = np.asfortranarray(X[learn])
         space = make_space(rows, self.n_jobs)
         scored = np.ascontiguousarray(X[score])
@@ -207,7 +246,7 @@ def _constraints(base) -> dict[str, list[Any]]:
         for name, rule in base._parameter_constraints.items()
         if name not in ("bootstrap", "max_samples", "oob_score")
     }
-    return {**kept, "geometry": [StrOptions({"auto", "fast", *GEOMETRIES}), Geometry]}
+    return {**kept, "geometry": [StrOptions({"auto", "fast", *GEOMETRIES}), Geometry, list, tuple]}
 
 
 @documented
@@ -225,10 +264,10 @@ class JacobianForestClassifier(ForestClassifierMixin, _JacobianForest):
     n_estimators : int, default=200
         Number of trees.
     <criterion>
-    geometry : {"auto", "fast", ...} or Geometry, default="auto"
+    geometry : {"auto", "fast", ...}, Geometry or list, default="auto"
         "auto" holds the race. "fast" skips it and takes the geometry that does best on average.
         A name of :data:`jarf.ensemble.GEOMETRIES`, or a :class:`jarf.ensemble.Geometry`, is taken
-        as it is.
+        as it is. A list of them holds a race between those and plain axes.
     max_features : int, float, {"sqrt", "log2"} or None, default="sqrt"
         Number of axes that a node tries.
     <limits>
@@ -236,8 +275,11 @@ class JacobianForestClassifier(ForestClassifierMixin, _JacobianForest):
 
     Attributes
     ----------
+    geometries_ : tuple of Geometry
+        What the trees were grown with, best first: more than one where the race did not tell them
+        apart.
     geometry_ : Geometry
-        What the forest was grown with.
+        The first of them.
     race_ : RaceResult
         Who won, by how much, and what each racer cost; only with ``geometry="auto"``.
     stage_times_ : dict
@@ -297,10 +339,10 @@ class JacobianForestRegressor(ForestRegressorMixin, _JacobianForest):
     ----------
     n_estimators : int, default=200
         Number of trees.
-    geometry : {"auto", "fast", ...} or Geometry, default="auto"
+    geometry : {"auto", "fast", ...}, Geometry or list, default="auto"
         "auto" holds the race. "fast" skips it and takes the geometry that does best on average.
         A name of :data:`jarf.ensemble.GEOMETRIES`, or a :class:`jarf.ensemble.Geometry`, is taken
-        as it is.
+        as it is. A list of them holds a race between those and plain axes.
     max_features : int, float, {"sqrt", "log2"} or None, default=1.0
         Number of axes that a node tries.
     <limits>
@@ -308,8 +350,11 @@ class JacobianForestRegressor(ForestRegressorMixin, _JacobianForest):
 
     Attributes
     ----------
+    geometries_ : tuple of Geometry
+        What the trees were grown with, best first: more than one where the race did not tell them
+        apart.
     geometry_ : Geometry
-        What the forest was grown with.
+        The first of them.
     race_ : RaceResult
         Who won, by how much, and what each racer cost; only with ``geometry="auto"``.
     stage_times_ : dict

@@ -94,6 +94,11 @@ class ObliqueForest(BaseEstimator, metaclass=ABCMeta):
     def _proposal(self, X: np.ndarray) -> Any:
         """Make the recipe of the candidates that a node tries."""
 
+    def _proposals(self, X: np.ndarray) -> Callable[[int], Any]:
+        """Say which recipe the tree of a seed uses: by default all the same."""
+        proposal = self._proposal(X)
+        return lambda seed: proposal
+
     def _space(self, X: np.ndarray, target: Target) -> Callable[[int], Space]:
         """Say on which columns the tree of a seed is grown: by default all on the same."""
         space = make_space(X, self.n_jobs)
@@ -142,12 +147,14 @@ class ObliqueForest(BaseEstimator, metaclass=ABCMeta):
 
     def _grow(self, X, weights, target: Target, seeds: np.ndarray) -> list[GrownTree]:
         self._feature_scales = np.std(X, axis=0, dtype=np.float64)
-        limits, proposal = self._limits(len(X)), self._proposal(X)
+        limits, proposal_of = self._limits(len(X)), self._proposals(X)
         space_of = self._space(X, target)
 
         def grow_one(seed: int, stop: np.ndarray) -> GrownTree:
             tree_weights = self._tree_counts(len(X), seed) * weights
-            return grow_tree(space_of(seed), proposal, target, tree_weights, seed, limits, stop)
+            return grow_tree(
+                space_of(seed), proposal_of(seed), target, tree_weights, seed, limits, stop
+            )
 
         return grow_trees(grow_one, seeds, self.n_jobs, self.verbose)
 

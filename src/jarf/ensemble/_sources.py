@@ -1,13 +1,13 @@
 """Gradients of surrogates at all training rows: what directions are drawn from.
 
 A source is a function ``(table, target, rng, n_jobs) -> gradients`` of shape (n, d), in
-standardised coordinates. Add one by putting it into :data:`SOURCES`.
+standardised coordinates. Those of :data:`SOURCES` have a name; a user's own is passed as it is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,19 @@ from scipy import linalg
 from jarf.ensemble._backend import backend
 from jarf.ensemble._forest import Forest
 from jarf.ensemble._growing import Limits, Target, grow_tree, grow_trees, make_space
-from jarf.gradients import Differences, column_std, forest_gradients, robust_scale
-from jarf.surrogate import KernelSurrogateClassifier, KernelSurrogateRegressor, PackedForest
+from jarf.gradients import (
+    Differences,
+    column_std,
+    forest_gradients,
+    gradient_blocks,
+    robust_scale,
+)
+from jarf.surrogate import (
+    KernelSurrogateClassifier,
+    KernelSurrogateRegressor,
+    PackedForest,
+    fit_copy,
+)
 from jarf.surrogate._packed import NODE
 
 # Surrogates of a Jacobian forest: their size and the step of their differences.
@@ -44,12 +55,18 @@ class Table:
     weights : ndarray of shape (n,)
     is_number : ndarray of shape (d,), bool
         Columns that are numbers, not encoded categories.
+    rows : ndarray of shape (n,)
+        Which of all training rows these are.
+    std : ndarray of shape (d,)
+        Standard deviations of the columns before they were standardised, 1 for constants.
     """
 
     Z: np.ndarray
     oblique: np.ndarray
     weights: np.ndarray
     is_number: np.ndarray
+    rows: np.ndarray
+    std: np.ndarray
 
     @classmethod
     def standardised(
@@ -60,11 +77,11 @@ class Table:
         Z = ((X - X.mean(axis=0, dtype=np.float64)) / scale).astype(np.float32)
         oblique = np.array([_has_three_values(Z[:, j]) for j in range(Z.shape[1])])
         is_number = np.ones(Z.shape[1], bool) if is_number is None else is_number
-        return cls(Z, oblique & is_number, weights, is_number)
+        return cls(Z, oblique & is_number, weights, is_number, np.arange(len(Z)), scale)
 
     def only(self, rows) -> Table:
         """The same columns at some of the rows."""
-        return Table(self.Z[rows], self.oblique, self.weights[rows], self.is_number)
+        return replace(self, Z=self.Z[rows], weights=self.weights[rows], rows=self.rows[rows])
 
 
 def _has_three_values(column: np.ndarray) -> bool:
@@ -157,6 +174,72 @@ def kernel_source(table: Table, target: Target, rng, n_jobs) -> np.ndarray:
     back = np.zeros(table.Z.shape)
     back[:, columns] = model.gradients(Z, output)
     return back
+
+
+@dataclass(frozen=True, eq=False)
+class ModelSource:
+    """Gradients of a model of one's own.
+
+    The model is fitted on standardised columns and differentiated: by its ``input_gradients`` if
+    it has that method, by the exact kernel if it is a forest of scikit-learn, else by finite
+    differences, which ask it 2 d times for every row.
+
+    Parameters
+    ----------
+    model : estimator
+        A classifier, or a regressor where a number is predicted; it is cloned.
+
+    Examples
+    --------
+    >>> from sklearn.neural_network import MLPClassifier
+    >>> from jarf import JacobianForestClassifier
+    >>> from jarf.datasets import make_rotated_halfspace
+    >>> from jarf.ensemble import Geometry, ModelSource
+    >>> X, y = make_rotated_halfspace(400, 4, angle=45, random_state=0)
+    >>> network = ModelSource(MLPClassifier((8,), solver="lbfgs", max_iter=2000, random_state=0))
+    >>> mine = Geometry("network", (network,))
+    >>> forest = JacobianForestClassifier(20, geometry=["axes", mine], random_state=0)
+    >>> forest.fit(X, y).race_.winner
+    'network'
+    """
+
+    model: Any
+
+    def __call__(self, table: Table, target: Target, rng, n_jobs) -> np.ndarray:
+        Z = table.Z.astype(np.float64)
+        y = target.labels if target.n_classes else target.responses
+        weights = None if np.ptp(table.weights) == 0 else table.weights
+        model = fit_copy(self.model, Z, y, sample_weight=weights, random_state=rng, n_jobs=n_jobs)
+        differences = Differences(steps_of(table.Z), Z.min(axis=0), Z.max(axis=0))
+        blocks = gradient_blocks(model, Z, y, differences, n_jobs=n_jobs)
+        return np.concatenate([block[:, 0] for block in blocks])
+
+
+@dataclass(frozen=True, eq=False)
+class GivenGradients:
+    """Gradients that were computed elsewhere, in the units of the columns.
+
+    A race between such gradients and plain axes is honest only if they were made without the
+    labels of the training rows.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_samples, n_features)
+        One row for each row that the forest is fitted on.
+    """
+
+    values: np.ndarray
+
+    def __call__(self, table: Table, target: Target, rng, n_jobs) -> np.ndarray:
+        values = np.asarray(self.values, dtype=np.float64)
+        if values.ndim != 2 or len(values) <= table.rows.max() or values.shape[1] != len(table.std):
+            raise ValueError(
+                f"GivenGradients have shape {values.shape}, but the forest is fitted on "
+                f"{table.rows.max() + 1} rows or more of {len(table.std)} columns."
+            )
+        if not np.isfinite(values).all():
+            raise ValueError("GivenGradients hold NaN or infinity.")
+        return values[table.rows] * table.std
 
 
 Source = Callable[[Table, Target, np.random.RandomState, "int | None"], np.ndarray]
