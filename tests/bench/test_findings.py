@@ -52,5 +52,12 @@ def test_a_loss_is_called_a_loss():
     assert "plain axes in every split" in said
 
 
+def test_guessing_is_called_guessing():
+    for best, guesses in ((0.3, False), (-0.02, True)):
+        scores = {"RF": best, "JF": best - 0.1}
+        said = answer(["RF", "JF"], scores, [pair("RF", "JF", 0.1, 0.9)], "r2", [])
+        assert ("than guessing" in said[-1]) == guesses
+
+
 def test_one_method_has_no_rival():
     assert answer(["RF"], {"RF": 0.5}, [], "r2", [])[0].endswith("nothing to compare it with.")

@@ -76,16 +76,17 @@ def test_corrected_t_of_a_worked_example():
 
 
 def test_corrected_t_keeps_its_level_where_the_plain_test_does_not():
-    # splits of one sample of 20 rows: their means share rows, nothing is really there
+    # two methods that are equally good: differences by row are noise, folds average them
     rng = np.random.default_rng(0)
-    found = {0.0: 0, 0.25: 0}
-    for _ in range(300):
-        rows = rng.normal(size=20)
-        gaps = [np.delete(rows, rng.choice(20, 4, replace=False)).mean() for _ in range(10)]
-        gaps += rows.mean() - np.mean(gaps)  # as correlated as training sets are
-        for share in found:
-            found[share] += corrected_t_test(gaps, share).p < 0.05
-    assert found[0.25] < found[0.0]
+    found = {"plain": 0, "corrected": 0}
+    for _ in range(200):
+        rows = rng.normal(size=100)
+        folds = [rng.permutation(rows).reshape(5, 20).mean(axis=1) for _ in range(4)]
+        gaps = np.concatenate(folds)
+        found["plain"] += stats.ttest_1samp(gaps, 0).pvalue < 0.05
+        found["corrected"] += corrected_t_test(gaps, test_share=1 / 4).p < 0.05
+    assert found["plain"] > 30
+    assert found["corrected"] <= 10
 
 
 def test_corrected_t_without_spread_or_splits():

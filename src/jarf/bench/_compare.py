@@ -16,6 +16,7 @@ from jarf.bench._budgets import Budget
 from jarf.bench._comparison import Comparison, compare_rows
 from jarf.bench._datasets import Dataset, Table, temporary_dataset
 from jarf.bench._directions import directions_of
+from jarf.bench._findings import deciding_metric
 from jarf.bench._jobs import Job, versions
 from jarf.bench._methods import custom_methods, get_method
 from jarf.bench._own_table import OwnTable, own_table
@@ -29,6 +30,7 @@ from jarf.bench._study import environment
 __all__ = ["compare"]
 
 METHODS = ("RF", "XGB", "JARF", "JF")
+_NEED_XGBOOST = {"XGB", "JARF-XGB", "XGB+J"}
 CURVE = (1 / 8, 1 / 4, 1 / 2)  # of the training rows
 _MAX_LEVELS = 50
 _MAX_ONE_HOT = 2000  # columns that all categories together may become
@@ -119,6 +121,7 @@ def compare(
         raise TableError("cv must be at least 2; repeats, trees and jobs at least 1")
     say = _speaker(verbose)
     table = own_table(X, y, task=task, rows=rows, drop=drop, folds=cv, seed=seed, label=label)
+    metric = deciding_metric(table.task, metric)
     chosen, left_out = _choose(methods, table.task)
     for line in (*table.notes, *(f"Warning: {w}" for w in table.warnings), *left_out):
         say(line)
@@ -135,7 +138,7 @@ def compare(
         stored = [store.rows[job.key] for job in jobs]
     sizes = {name: getattr(budget, name) for name in _SHOWN}
     facts = {"budget": sizes, "seed": seed, "name": dataset.name, "environment": environment()}
-    return compare_rows(stored, geometry, table, facts, [*left_out], metric)
+    return compare_rows(stored, geometry, table, facts, left_out, metric)
 
 
 def _speaker(verbose: bool) -> Any:
@@ -153,7 +156,7 @@ def _choose(methods: Sequence[str] | None, task: str) -> tuple[list[str], list[s
             raise TableError(error.args[0]) from error
         if task not in method.tasks:
             said.append(f"Left out: {name} does no {task}.")
-        elif "XGB" in name and find_spec("xgboost") is None:
+        elif name in _NEED_XGBOOST and find_spec("xgboost") is None:
             said.append(f"Left out: {name}, xgboost is not installed (pip install xgboost).")
         else:
             chosen.append(name)

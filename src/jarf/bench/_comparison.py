@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from jarf.bench._comparison_tables import curve_table, pair_table, score_table, time_table
-from jarf.bench._findings import METRICS, METRICS_OF, answer, paired_methods
+from jarf.bench._findings import METRICS, answer, deciding_metric, paired_methods
 from jarf.bench._methods import get_method
 from jarf.bench._own_table import OwnTable
 from jarf.bench._protocol import numeric_columns
@@ -105,10 +105,7 @@ def compare_rows(
     metric : str or None
         The one that decides; None: kappa, or R2 in regression.
     """
-    known = METRICS_OF[table.task]
-    metric = metric or known[0]
-    if metric not in known:
-        raise TableError(f"the metric of {table.task} is one of {', '.join(known)}, not {metric!r}")
+    metric = deciding_metric(table.task, metric)
     whole = Results([row for row in rows if row["cap"] == 0])
     name = rows[0]["dataset"]
     methods = [m for m in whole.methods([name]) if len(whole.splits(name, m, metric))]

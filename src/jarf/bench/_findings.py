@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from jarf.bench._sources import TableError
 from jarf.bench._statistics import PairedTest, corrected_t_test, holm
 from jarf.bench.experiments import Results
 
-__all__ = ["LEVEL", "METRICS", "METRICS_OF", "Pair", "answer", "paired_methods"]
+__all__ = ["LEVEL", "METRICS", "METRICS_OF", "Pair", "answer", "deciding_metric", "paired_methods"]
 
 METRICS = {  # label, and which end is good
     "kappa": ("Cohen's kappa", "high"),
@@ -34,6 +35,14 @@ _WORDS = {
     "JF": "the Jacobian forest",
 }
 LEVEL = 0.05
+
+
+def deciding_metric(task: str, metric: str | None) -> str:
+    """The metric asked for, or the usual one of the task; one of another task is an error."""
+    known = METRICS_OF[task]
+    if metric is not None and metric not in known:
+        raise TableError(f"the metric of {task} is one of {', '.join(known)}, not {metric!r}")
+    return metric or known[0]
 
 
 @dataclass(frozen=True)
@@ -120,6 +129,8 @@ def answer(
         said.append(_against_forest(own))
     if races:
         said.append(_race(races))
+    if metric in ("kappa", "r2") and scores[best] < 0.01:
+        said.append("No method does better than guessing: read nothing into their order.")
     return said
 
 
