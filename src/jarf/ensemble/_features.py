@@ -161,7 +161,8 @@ class JacobianFeatures(TransformerMixin, BaseEstimator):
         table = Table.standardised(X, np.ones(len(X)))
         gradients = []
         for name in self.sources:
-            found = SOURCES[name](table, target, rng, self.n_jobs) * table.oblique
+            source = SOURCES[name](table, target, rng, self.n_jobs)
+            found = source.gradients(table, target, self.n_jobs) * table.oblique
             size = np.sqrt(np.mean((found**2).sum(axis=1)))
             gradients.append(found / size if size > 0 else found)
         wanted = self.n_directions or int(np.clip(X.shape[1], 4, 32))

@@ -55,6 +55,7 @@ class _JARF(BaseEstimator):
         min_weight_fraction_leaf=0.0,
         share="global",
         surrogate=None,
+        surrogate_rows=50_000,
         n_probes=10_000,
         step=0.1,
         step_rule="mad",
@@ -76,6 +77,7 @@ class _JARF(BaseEstimator):
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.share = share
         self.surrogate = surrogate
+        self.surrogate_rows = surrogate_rows
         self.n_probes = n_probes
         self.step = step
         self.step_rule = step_rule
@@ -270,6 +272,7 @@ class JARFClassifier(ClassifierMixin, _JARF):
         min_weight_fraction_leaf=0.0,
         share="global",
         surrogate=None,
+        surrogate_rows=50_000,
         n_probes=10_000,
         step=0.1,
         step_rule="mad",
