@@ -9,7 +9,7 @@ import dask.array as da
 import joblib
 import numpy as np
 import pytest
-from dask.distributed import Client, LocalCluster, wait
+from dask.distributed import wait
 from sklearn.ensemble import RandomForestClassifier
 
 import jarf
@@ -114,54 +114,48 @@ def test_joblib_backend_gives_the_same_bits(client, model):
     np.testing.assert_array_equal(answer, expected)
 
 
-@pytest.fixture
-def mortal():
-    """A cluster whose workers are processes; they die without coming back."""
-    with (
-        LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
-        ) as cluster,
-        Client(cluster) as client,
-    ):
-        yield client
+def dying(path, calls):
+    """A function on blocks that kills its worker at that call, once."""
+
+    def pass_on(block):  # inside another function, it is sent to workers by value
+        with open(path / "calls", "ab") as file:
+            file.write(b".")
+        if os.path.getsize(path / "calls") >= calls and not (path / "dead").exists():
+            (path / "dead").touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return block
+
+    return pass_on
 
 
-def slowly(block):
-    time.sleep(0.2)
-    return block
-
-
-def kill_one(client):
-    """Kill the first worker as soon as it works on something."""
-    address, pid = next(iter(client.run(os.getpid).items()))
-
-    def watch():
-        while not client.processing().get(address):
-            time.sleep(0.01)
-        os.kill(pid, signal.SIGKILL)
-
-    thread = threading.Thread(target=watch)
-    thread.start()
-    return thread
-
-
-def test_a_lost_worker_does_not_change_the_answer(mortal):
-    dX, dy = cut()
-    dX = dX.map_blocks(slowly, dtype=float)
-    killer = kill_one(mortal)
+# Each pass reads 12 blocks: for the sample, for the EJOP, for the trees.
+@pytest.mark.parametrize("calls", [6, 18, 30])
+def test_a_lost_worker_does_not_change_the_answer(mortal, tmp_path, calls):
+    dX, dy = cut(50)
+    dX = dX.map_blocks(dying(tmp_path, calls), dtype=float, meta=X[:0])
     model = on_dask.JARFClassifier(**SETTINGS).fit(dX, dy)
-    killer.join()
+    assert (tmp_path / "dead").exists()
     local = jarf.JARFClassifier(**SETTINGS).fit(X, y)
     np.testing.assert_allclose(model.predict_proba(X), local.predict_proba(X))
 
 
 @others_warn
 def test_a_lost_worker_ends_boosting_with_a_clear_error(mortal):
-    dX, dy = cut()
-    model = on_dask.JARFClassifier(booster("xgboost", "XGBClassifier"), **SETTINGS)
-    model.estimator.set_params(n_estimators=100_000)
-    killed = threading.Timer(6.0, os.kill, [next(iter(mortal.run(os.getpid).values())), 9])
-    killed.start()
+    model = booster("xgboost", "XGBClassifier").set_params(n_estimators=100_000)
+    killer = threading.Thread(target=kill_in_training, args=[mortal])
+    killer.start()
     with pytest.raises(RuntimeError, match="If a worker was lost, fit again"):
-        model.fit(dX, dy)
-    killed.join()
+        on_dask.JARFClassifier(model, **SETTINGS).fit(*cut())
+    killer.join()
+
+
+def kill_in_training(client):
+    """Kill a worker that trains a booster."""
+    process_of = client.run(os.getpid)
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        time.sleep(0.1)
+        for address, tasks in client.processing().items():
+            if any("train" in str(task) for task in tasks):
+                os.kill(process_of[address], signal.SIGKILL)
+                return
