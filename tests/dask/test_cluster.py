@@ -140,8 +140,11 @@ def test_a_lost_worker_does_not_change_the_answer(mortal, tmp_path, calls):
 
 
 @others_warn
-def test_a_lost_worker_ends_boosting_with_a_clear_error(mortal):
-    model = booster("xgboost", "XGBClassifier").set_params(n_estimators=100_000)
+@pytest.mark.parametrize(
+    ("module", "name"), [("xgboost", "XGBClassifier"), ("lightgbm", "LGBMClassifier")]
+)
+def test_a_lost_worker_ends_boosting_with_a_clear_error(mortal, module, name):
+    model = booster(module, name).set_params(n_estimators=1_000_000)
     killer = threading.Thread(target=kill_in_training, args=[mortal])
     killer.start()
     with pytest.raises(RuntimeError, match="If a worker was lost, fit again"):
@@ -156,6 +159,7 @@ def kill_in_training(client):
     while time.monotonic() < deadline:
         time.sleep(0.1)
         for address, tasks in client.processing().items():
-            if any("train" in str(task) for task in tasks):
+            if any(str(task).startswith(("fn-", "_train_part-")) for task in tasks):
+                time.sleep(1.0)
                 os.kill(process_of[address], signal.SIGKILL)
                 return

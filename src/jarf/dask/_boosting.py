@@ -5,6 +5,8 @@ A fitted one is turned into its local twin, which predicts partition by partitio
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
@@ -27,6 +29,8 @@ TRAINERS = {
     "LGBMClassifier": ("lightgbm.dask", "DaskLGBMClassifier"),
     "LGBMRegressor": ("lightgbm.dask", "DaskLGBMRegressor"),
 }
+# Seconds that training may take to end by itself after a worker was lost.
+GRACE = 10.0
 LOCAL = {trainer: name for name, (_, trainer) in TRAINERS.items()}
 
 
@@ -70,16 +74,41 @@ def fit_booster(model: Any, sample: Sample, rng: Any, linear=None) -> Any:
             "dask.distributed.Client(), or use the default forest."
         )
     model = clone(model)
+    model.client = client
     set_random_states(model, rng)
     X, y, weights = _arrays(sample, linear)
     try:
-        model.fit(X, y, sample_weight=weights)
+        _watched(client, lambda: model.fit(X, y, sample_weight=weights))
     except Exception as error:
         raise RuntimeError(
             f"{name} could not be trained on the cluster. If a worker was lost, fit again: "
             f"boosting cannot go on without it. It said: {error}"
         ) from error
     return _local_twin(model)
+
+
+def _watched(client: Any, fit: Callable[[], Any]) -> None:
+    """Train in a thread, and give up where a worker was lost and training does not end itself."""
+    errors: list[Exception] = []
+
+    def train() -> None:
+        try:
+            fit()
+        except Exception as error:
+            errors.append(error)
+
+    workers = set(client.nthreads())
+    thread = threading.Thread(target=train, daemon=True)
+    thread.start()
+    while thread.is_alive():
+        thread.join(1.0)
+        lost = workers - set(client.nthreads())
+        if thread.is_alive() and lost:
+            thread.join(GRACE)
+            if thread.is_alive():
+                raise RuntimeError(f"the workers {sorted(lost)} were lost in training")
+    if errors:
+        raise errors[0]
 
 
 def distributed_surrogate(model: Any, sample: Sample, rng: Any) -> FrozenEstimator:
