@@ -167,7 +167,8 @@ class ObliqueForest(BaseEstimator, metaclass=ABCMeta):
         space_of = self._space(X, target)
 
         def grow_one(seed: int, stop: np.ndarray) -> GrownTree:
-            tree_weights = self._tree_counts(len(X), seed) * weights
+            tree_weights = self._tree_counts(len(X), seed)
+            tree_weights *= weights
             return grow_tree(space_of(seed), proposal, target, tree_weights, seed, limits, stop)
 
         return grow_trees(grow_one, seeds, self.n_jobs, self.verbose)
@@ -234,8 +235,8 @@ class ObliqueForest(BaseEstimator, metaclass=ABCMeta):
             n_draws = int(self.max_samples)
         elif self.max_samples is not None:
             n_draws = max(1, round(self.max_samples * n_rows))
-        drawn = np.random.default_rng(seed).integers(n_rows, size=n_draws)
-        return np.bincount(drawn, minlength=n_rows).astype(float)
+        rng = np.random.default_rng(seed)
+        return np.bincount(rng.integers(n_rows, size=n_draws), minlength=n_rows).astype(float)
 
     def _score_out_of_bag(self, X: np.ndarray, y: np.ndarray, weights: np.ndarray) -> None:
         if not self.bootstrap:

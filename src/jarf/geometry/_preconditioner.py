@@ -164,7 +164,7 @@ class JacobianPreconditioner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         "surrogate_rows": [Interval(Integral, 2, None, closed="left"), None],
         "n_probes": [
             Interval(Integral, 1, None, closed="left"),
-            Interval(Real, 0, 1, closed="neither"),
+            Interval(Real, 0, 1, closed="right"),
         ],
         "step": [Interval(Real, 0, None, closed="neither")],
         "step_rule": [StrOptions({"mad", "global"}), "array-like"],
@@ -434,6 +434,24 @@ class JacobianPreconditioner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         check_is_fitted(self)
         X = read_table(self, X, dtype=[np.float64, np.float32], order="C")
         return self._map.transform(X)
+
+    def transform_batches(self, batches):
+        """Map a table that does not fit into memory, batch by batch.
+
+        Parameters
+        ----------
+        batches : iterable of array-like or DataFrame
+            For example slices of an ``np.memmap``, or the batches of a parquet file.
+
+        Yields
+        ------
+        ndarray of shape (n_rows, n_features_out)
+            The mapped rows of each batch that has rows.
+        """
+        check_is_fitted(self)
+        for batch in batches:
+            if len(batch):
+                yield self.transform(batch)
 
     def inverse_transform(self, X):
         """Undo ``transform`` where H is invertible (``gamma > 0``, no ``n_components``).

@@ -1,5 +1,6 @@
 """Surrogate -> gradients -> their expected outer product."""
 
+from jarf.gradients._batches import ejop_of_batches
 from jarf.gradients._ejop import EJOP, expected_jacobian_outer_product, sum_blocks
 from jarf.gradients._input_gradients import Differences, forest_gradients, gradient_blocks
 from jarf.gradients._probes import (
@@ -23,6 +24,7 @@ __all__ = [
     "column_mean",
     "column_std",
     "difference_steps",
+    "ejop_of_batches",
     "expected_jacobian_outer_product",
     "forest_differences",
     "forest_gradients",
