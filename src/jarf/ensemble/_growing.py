@@ -39,7 +39,11 @@ class Target(NamedTuple):
             np.empty(0, np.int32), np.ascontiguousarray(responses, float), 0, "squared_error"
         )
 
-    def only(self, used: np.ndarray) -> Target:
+    def first_rows(self) -> np.ndarray:
+        """Find one row of every class; none in regression."""
+        return np.unique(self.labels, return_index=True)[1]
+
+    def only(self, used: np.ndarray | slice) -> Target:
         """Keep some rows."""
         if self.n_classes:
             return self._replace(labels=self.labels[used])
