@@ -52,7 +52,7 @@ def alignment_of_normals(fit: Fit) -> dict[str, Any]:
     vectors = numeric_eigenvectors(ejop, numeric)
     normals = _some_rows(_unit_normals(fit.model.split_normals()), fit.setting.random_state)
     # normals of the forest are in the columns it saw; the EJOP is in standard deviations of them
-    scaled = _unit_rows((normals @ sparse.diags_array(ejop.scale_))[:, numeric])
+    scaled = _unit_rows(normals.multiply(ejop.scale_).tocsr()[:, numeric])
     curve = alignment_curve(scaled, vectors)
     low, middle, high = np.quantile(curve, [0.25, 0.5, 0.75], axis=0)
     return {
@@ -87,7 +87,7 @@ def _some_rows(normals: Any, seed: int) -> Any:
 def _unit_rows(matrix: Any) -> Any:
     norms = np.sqrt(np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel())
     keep = norms > 0
-    return sparse.diags_array(1.0 / norms[keep]) @ matrix[keep]
+    return matrix[keep].multiply(1.0 / norms[keep, None]).tocsr()
 
 
 def eigenvector_alignment(
