@@ -11,7 +11,7 @@ from typing import Any
 MINUS = "\N{MINUS SIGN}"
 NONE = "\N{EN DASH}"
 
-__all__ = ["number", "table_csv", "table_markdown", "write_between_markers"]
+__all__ = ["number", "plain_text", "table_csv", "table_markdown", "write_between_markers"]
 
 
 def number(value: float | None, digits: int = 3, signed: bool = False) -> str:
@@ -49,7 +49,7 @@ def table_csv(table: dict[str, Any]) -> str:
             cell = row["cells"].get(column["key"])
             if cell:
                 writer.writerow(
-                    [_safe(row["label"]), column["key"], *(_plain(n, cell) for n in names)]
+                    [_safe(row["label"]), _safe(column["key"]), *(_plain(n, cell) for n in names)]
                 )
     return stream.getvalue()
 
@@ -71,18 +71,18 @@ def table_markdown(table: dict[str, Any], title: bool = True) -> str:
     head = [table["row_header"], *(column["label"] for column in table["columns"])]
     lines = []
     if title:
-        lines += [f"**{_pipe(table['title'])}** {_reference(table)}".rstrip(), ""]
-    lines.append("| " + " | ".join(map(_pipe, head)) + " |")
+        lines += [f"**{plain_text(table['title'])}** {_reference(table)}".rstrip(), ""]
+    lines.append("| " + " | ".join(map(plain_text, head)) + " |")
     lines.append("|" + "---|" * len(head))
     for row in table["rows"]:
         cells = [
             _markdown_cell(row["cells"].get(column["key"]), row_digits(row, column))
             for column in table["columns"]
         ]
-        lines.append("| " + " | ".join([_pipe(row["label"]), *cells]) + " |")
+        lines.append("| " + " | ".join([plain_text(row["label"]), *cells]) + " |")
     legend = "Cells: ours (paper's, difference)." if table["reference"] else ""
     notes = [text for text in (legend, *table["notes"]) if text]
-    return "\n".join([*lines, "", *(_pipe(note) + "  " for note in notes)]) + "\n"
+    return "\n".join([*lines, "", *(plain_text(note) + "  " for note in notes)]) + "\n"
 
 
 def _reference(table: dict[str, Any]) -> str:
@@ -105,7 +105,7 @@ def _markdown_cell(cell: dict[str, Any] | None, digits: int) -> str:
     return f"{ours} ({printed}, {gap})" if gap else f"{ours} ({printed})"
 
 
-def _pipe(text: str) -> str:
+def plain_text(text: str) -> str:
     """Text from users must not end a cell or start markup."""
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return text.replace("|", "\\|").replace("\n", " ")
