@@ -62,14 +62,7 @@ class Page(HTMLParser):
                 self.found.append((tag, name, value))
 
 
-EVIL = (
-    "<script>alert(1)</script>"
-    '"><img src=x onerror=alert(1)>'
-    "' onmouseover='alert(1)"
-    "</script><script>alert(1)</script>"
-    "]]><svg onload=alert(1)>"
-    "/../../escaped"
-)
+EVIL = "\"'><svg onload=x></script><script>/../escaped"  # short, or figures have no room
 KEPT = {"status", "task"}  # a run has no other words here
 
 
