@@ -40,12 +40,9 @@ inline auto as_is(const char* name) { return nb::arg(name).noconvert(); }
 struct TrainingColumns {
   TrainingColumns(In<float, 2> values_, In<std::uint8_t, 2> codes_, In<float, 2> lowest_,
                   In<float, 2> highest_, In<std::int32_t, 1> n_bins_)
-      : values(values_), codes(codes_), lowest(lowest_), highest(highest_), n_bins(n_bins_) {
+      : TrainingColumns(values_) {
+    codes = codes_, lowest = lowest_, highest = highest_, n_bins = n_bins_;
     const std::size_t d = values.shape(0), n = values.shape(1);
-    jarf::check_matrix(values.data(), d, n);
-    view.values = values.data();
-    view.n_rows = n;
-    view.n_columns = d;
     if (codes.shape(0) == 0) return;
     require(codes.shape(0) == d && codes.shape(1) == n, "codes must have the shape of values");
     require(lowest.shape(0) == d && lowest.shape(1) == jarf::kMaxBins && highest.shape(0) == d &&
@@ -57,11 +54,38 @@ struct TrainingColumns {
     view.n_bins = n_bins.data();
     jarf::check_bins(view);
   }
+  explicit TrainingColumns(In<float, 2> values_) : values(values_) {
+    const std::size_t d = values.shape(0), n = values.shape(1);
+    jarf::check_matrix(values.data(), d, n);
+    view.values = values.data();
+    view.n_rows = n;
+    view.n_columns = d;
+  }
   In<float, 2> values;
   In<std::uint8_t, 2> codes;
   In<float, 2> lowest, highest;
   In<std::int32_t, 1> n_bins;
   jarf::Columns view;
+};
+
+// The columns of one tree, sums of the shared ones: column k along projection k.
+struct RotatedColumns : TrainingColumns {
+  RotatedColumns(In<float, 2> values_, In<std::int32_t, 1> starts_, In<std::int32_t, 1> features_,
+                 In<float, 1> loadings_)
+      : TrainingColumns(values_), starts(starts_), features(features_), loadings(loadings_) {
+    require(starts.shape(0) > 1, "there must be a projection");
+    require(features.shape(0) == loadings.shape(0), "features and loadings must be of one length");
+    const std::size_t n_columns = starts.shape(0) - 1;
+    jarf::check_projections(starts.data(), n_columns, features.data(), features.shape(0),
+                            values.shape(0));
+    rotation = {starts.data(), features.data(), loadings.data()};
+    view.n_columns = n_columns;
+    view.rotation = &rotation;
+  }
+  RotatedColumns(const RotatedColumns&) = delete;
+  In<std::int32_t, 1> starts, features;
+  In<float, 1> loadings;
+  jarf::Rotation rotation;
 };
 
 inline void bin_columns(In<float, 2> values, Out<std::uint8_t, 2> codes, Out<float, 2> lowest,
@@ -78,29 +102,6 @@ inline void bin_columns(In<float, 2> values, Out<std::uint8_t, 2> codes, Out<flo
     n_bins.data()[j] = jarf::bin_column(
         values.data() + j * n, n, codes.data() + j * n, lowest.data() + j * jarf::kMaxBins,
         highest.data() + j * jarf::kMaxBins, sorted);
-  }
-}
-
-// Writes column k of the rotated matrix: the sum over projection k, in the predictor's order.
-inline void project_columns(In<float, 2> values, In<std::int32_t, 1> starts,
-                            In<std::int32_t, 1> features, In<float, 1> loadings,
-                            Out<float, 2> out) {
-  const std::size_t n = values.shape(1), n_out = out.shape(0);
-  require(starts.shape(0) == n_out + 1 && out.shape(1) == n, "out must have a row a projection");
-  require(features.shape(0) == loadings.shape(0), "features and loadings must be of one length");
-  jarf::check_projections(starts.data(), n_out, features.data(), features.shape(0),
-                          values.shape(0));
-  nb::gil_scoped_release release;
-  for (std::size_t k = 0; k < n_out; ++k) {
-    float* to = out.data() + k * n;
-    for (std::int32_t at = starts.data()[k]; at < starts.data()[k + 1]; ++at) {
-      const float* column = values.data() + static_cast<std::size_t>(features.data()[at]) * n;
-      const float weight = loadings.data()[at];
-      const bool first = at == starts.data()[k];
-      for (std::size_t i = 0; i < n; ++i) {
-        to[i] = first ? weight * column[i] : to[i] + weight * column[i];
-      }
-    }
   }
 }
 
@@ -141,6 +142,8 @@ inline nb::tuple grow_tree(const TrainingColumns& columns, const jarf::ProposalS
   const std::size_t n = columns.view.n_rows;
   const bool classifies = criterion < 2;
   require(criterion >= 0 && criterion <= 2, "criterion must be 0, 1 or 2");
+  require(!columns.view.rotation || dynamic_cast<const jarf::AxesSpec*>(&spec),
+          "rotated columns exist nowhere: only Axes can propose them");
   require(weights.shape(0) == n, "weights must have one entry a row");
   require(classifies ? labels.shape(0) == n : responses.shape(0) == n,
           "labels or responses must have one entry a row");
@@ -349,10 +352,11 @@ inline void register_forest(nb::module_& m) {
       .def(nb::init<In<float, 2>, In<std::uint8_t, 2>, In<float, 2>, In<float, 2>,
                     In<std::int32_t, 1>>(),
            as_is("values"), as_is("codes"), as_is("lowest"), as_is("highest"), as_is("n_bins"));
+  nb::class_<RotatedColumns, TrainingColumns>(m, "RotatedColumns")
+      .def(nb::init<In<float, 2>, In<std::int32_t, 1>, In<std::int32_t, 1>, In<float, 1>>(),
+           as_is("values"), as_is("starts"), as_is("features"), as_is("loadings"));
   m.def("bin_columns", &bin_columns, as_is("values"), as_is("codes"), as_is("lowest"),
         as_is("highest"), as_is("n_bins"));
-  m.def("project_columns", &project_columns, as_is("values"), as_is("starts"),
-        as_is("features"), as_is("loadings"), as_is("out"));
 
   nb::class_<jarf::ProposalSpec>(m, "Proposal");
   nb::class_<jarf::AxesSpec, jarf::ProposalSpec>(m, "Axes")

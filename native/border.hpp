@@ -33,8 +33,8 @@ inline void check_matrix(const float* values, std::size_t n_columns, std::size_t
           "the training matrix must be finite in float32: divide columns that are too large");
 }
 
-// The bins of a matrix that was checked: in ascending order, and every value lies in its own. A code
-// that says otherwise would send rows to the wrong side of a split, or none to one of them.
+// The bins of a matrix that was checked: in ascending order, and every value lies in its own. A
+// code that says otherwise would send rows to the wrong side of a split, or none to one of them.
 inline void check_bins(const Columns& columns) {
   for (std::size_t j = 0; j < columns.n_columns; ++j) {
     const std::int64_t n_bins = std::llabs(columns.n_bins[j]);

@@ -13,11 +13,32 @@ namespace jarf {
 
 constexpr std::size_t kMaxBins = 256;
 
-// A view: the arrays belong to the caller. Without bins, `codes` is null.
+// A sparse vector over the columns. One feature of weight 1 is a plain axis.
+struct Direction {
+  const std::int32_t* features = nullptr;
+  const float* weights = nullptr;
+  std::size_t size = 0;
+  bool is_axis() const { return size == 1 && weights[0] == 1.0f; }
+};
+
+// What the columns of a rotated tree are: column k is the sum along direction k.
+struct Rotation {
+  const std::int32_t* starts;  // of each direction, in the two pools
+  const std::int32_t* features;
+  const float* loadings;
+  Direction direction(std::size_t k) const {
+    return {features + starts[k], loadings + starts[k],
+            static_cast<std::size_t>(starts[k + 1] - starts[k])};
+  }
+};
+
+// A view: the arrays belong to the caller. Without bins, `codes` is null. With a rotation, a tree
+// has `n_columns` rotated columns, which exist nowhere; `column` is still one of the matrix.
 struct Columns {
   const float* values;  // column after column
   std::size_t n_rows;
   std::size_t n_columns;
+  const Rotation* rotation = nullptr;
   const std::uint8_t* codes = nullptr;    // column after column
   const float* lowest = nullptr;          // (n_columns, kMaxBins): smallest value of each bin
   const float* highest = nullptr;         // (n_columns, kMaxBins): largest value of each bin

@@ -19,14 +19,6 @@
 
 namespace jarf {
 
-// A sparse vector over the columns. One feature of weight 1 is a plain axis.
-struct Direction {
-  const std::int32_t* features = nullptr;
-  const float* weights = nullptr;
-  std::size_t size = 0;
-  bool is_axis() const { return size == 1 && weights[0] == 1.0f; }
-};
-
 // What a proposal may look at in a node.
 struct NodeView {
   const std::uint32_t* rows;  // of the training matrix
@@ -190,8 +182,8 @@ class Axes : public Proposal {
 
 // Sparse random directions (SPORF): a few features, each with a weight of plus or minus its scale.
 // The number of features is a Poisson draw without zero; features that are constant in the node are
-// passed over. A feature of scale 0 is never part of a sum, but a plain axis by itself. Where all sums turn out to be constant axes follow, so that no node that could be
-// split becomes a leaf.
+// passed over. A feature of scale 0 is never part of a sum, but a plain axis by itself. Where all
+// sums turn out to be constant axes follow, so that no node that could be split becomes a leaf.
 class SparseRandom : public Proposal {
  public:
   SparseRandom(const Columns& columns, std::size_t n_candidates, double mean_size,

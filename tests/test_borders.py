@@ -95,15 +95,14 @@ def differences(output=(), **changed):
     kernels.tree_differences(packed(), **{**arrays, **changed})
 
 
-def project(**changed):
+def rotated(**changed):
     arrays = {
         "values": ROWS,
-        "starts": np.array([0, 1], np.int32),
-        "features": np.zeros(1, np.int32),
-        "loadings": np.ones(1, np.float32),
-        "out": np.zeros((1, 4), np.float32),
+        "starts": np.array([0, 2, 3], np.int32),
+        "features": np.array([0, 1, 1], np.int32),
+        "loadings": np.ones(3, np.float32),
     }
-    kernels.project_columns(**{**arrays, **changed})
+    return kernels.RotatedColumns(**{**arrays, **changed})
 
 
 def gradients(values=((1, 2),) * 4, features=NOTHING, n_features=2):
@@ -139,7 +138,7 @@ def test_what_fits_passes():
     predict()
     differences()
     differences(output=[0, 0, 0])
-    project()
+    grow(columns=rotated())
     outer()
     grow(proposal=kernels.Sequence([axes(), draws(), canonical(capsule("dsyev"))]))
 
@@ -279,12 +278,23 @@ REFUSED = {
     "no weight": (lambda: grow(weights=np.zeros(4)), "above zero"),
     "two flags": (lambda: grow(stop=np.zeros(2, np.uint8)), "one flag"),
     "leaves of no row": (lambda: grow(min_leaf=0), "at least 1"),
-    "starts beyond what is projected": (
-        lambda: project(starts=np.array([0, 2], np.int32)),
+    "rotated starts that end late": (
+        lambda: rotated(starts=np.array([0, 9], np.int32)),
         "projection",
     ),
-    "a projected column beyond": (lambda: project(features=np.full(1, 2, np.int32)), "projection"),
-    "projected to another length": (lambda: project(out=np.zeros((1, 3), np.float32)), "out must"),
+    "no rotated column": (lambda: rotated(starts=np.zeros(1, np.int32)), "must be a projection"),
+    "a rotated loading too few": (lambda: rotated(loadings=np.ones(2, np.float32)), "one length"),
+    "a rotated column beyond": (lambda: rotated(features=np.full(3, 2, np.int32)), "projection"),
+    "a rotated matrix with NaN": (
+        lambda: rotated(values=np.full((2, 4), NAN, np.float32)),
+        "finite",
+    ),
+    "sums of rotated columns": (
+        lambda: grow(
+            columns=rotated(), proposal=kernels.SparseRandom(1, 1.0, np.ones(2, np.float32))
+        ),
+        "only Axes",
+    ),
     # proposals
     "a negative chance": (lambda: kernels.Axes(1, np.array([1.0, -1.0])), "chances must"),
     "a chance of NaN": (lambda: kernels.Axes(1, np.array([NAN, 1.0])), "chances must"),

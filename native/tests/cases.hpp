@@ -91,6 +91,16 @@ inline std::int32_t add_tree(Dice& dice, ForestArrays& forest, std::size_t depth
   return at;
 }
 
+inline void add_projections(Dice& dice, ForestArrays& forest, std::size_t n_projections) {
+  for (std::size_t k = n_projections; k > 0; --k) {
+    for (std::size_t size = dice.between(1, 3); size > 0; --size) {
+      forest.features.push_back(static_cast<std::int32_t>(dice.below(forest.n_features)));
+      forest.loadings.push_back(dice.any_number());
+    }
+    forest.starts.push_back(static_cast<std::int32_t>(forest.features.size()));
+  }
+}
+
 inline ForestArrays make_forest(Dice& dice, bool oblique) {
   ForestArrays forest;
   forest.n_features = dice.between(1, 5);
@@ -98,13 +108,7 @@ inline ForestArrays make_forest(Dice& dice, bool oblique) {
   forest.values.resize(dice.between(1, 6) * forest.n_outputs);
   for (double& value : forest.values) value = dice.normal();
   if (oblique) {
-    for (std::size_t k = dice.below(4); k > 0; --k) {
-      for (std::size_t size = dice.between(1, 3); size > 0; --size) {
-        forest.features.push_back(static_cast<std::int32_t>(dice.below(forest.n_features)));
-        forest.loadings.push_back(dice.any_number());
-      }
-      forest.starts.push_back(static_cast<std::int32_t>(forest.features.size()));
-    }
+    add_projections(dice, forest, dice.below(4));
     forest.n_pure = dice.below(std::min(forest.n_leaves(), forest.n_outputs) + 1);
   }
   for (std::size_t tree = dice.between(1, 3); tree > 0; --tree) {
@@ -121,7 +125,9 @@ inline void damage(Dice& dice, ForestArrays& forest) {
       case 0: node.feature = dice.any_index(forest.n_features); break;
       case 1: node.child[dice.below(2)] = dice.any_index(forest.nodes.size()); break;
       case 2: node.threshold = dice.any_number(); break;
-      case 3: forest.roots[dice.below(forest.roots.size())] = dice.any_index(forest.nodes.size()); break;
+      case 3:
+        forest.roots[dice.below(forest.roots.size())] = dice.any_index(forest.nodes.size());
+        break;
       case 4: forest.values.resize(forest.n_outputs * dice.below(forest.n_leaves() + 1)); break;
       case 5: if (forest.nodes.size() > 1) forest.nodes.pop_back(); break;
       case 6: if (!forest.features.empty()) {
@@ -144,9 +150,19 @@ struct TableArrays {
   std::vector<std::uint8_t> codes;
   std::vector<std::int32_t> n_bins, labels;
   std::vector<double> responses, weights;
+  ForestArrays projections;  // of a rotated table, else none
+  jarf::Rotation rotation{};
 
-  jarf::Columns columns() const {
+  bool rotated() const { return projections.starts.size() > 1; }
+  jarf::Columns columns() {
     jarf::Columns view{values.data(), n_rows, n_columns};
+    if (rotated()) {
+      rotation = {projections.starts.data(), projections.features.data(),
+                  projections.loadings.data()};
+      view.rotation = &rotation;
+      view.n_columns = projections.starts.size() - 1;
+      return view;
+    }
     if (codes.empty()) return view;
     view.codes = codes.data();
     view.lowest = lowest.data();
@@ -251,14 +267,14 @@ struct Proposals {
 
   std::unique_ptr<jarf::Proposal> make(Dice& dice, const TableArrays& table,
                                        const jarf::Columns& columns) {
-    const std::size_t d = table.n_columns, n_candidates = dice.between(0, 4);
+    const std::size_t d = columns.n_columns, n_candidates = dice.between(0, 4);
     std::vector<double> chances;
     if (dice.one_in(3)) {
       for (std::size_t j = 0; j < d; ++j) chances.push_back(dice.below(3));
     }
     std::vector<float> scales(d);
     std::vector<std::unique_ptr<jarf::Proposal>> parts;
-    switch (dice.below(5)) {
+    switch (table.rotated() ? 0 : dice.below(5)) {
       case 0:
         return std::make_unique<jarf::Axes>(d, n_candidates, chances);
       case 1:

@@ -117,9 +117,13 @@ ForestArrays packed(const jarf::GrownTree& tree, const TableArrays& table, std::
     node.child[0] = value < 0 ? -1 - value : value + static_cast<std::int32_t>(forest.n_pure);
   }
   forest.roots = {0};
-  forest.starts = tree.starts;
-  forest.features = tree.features;
-  forest.loadings = tree.loadings;
+  const bool rotated = table.rotated();
+  for (jarf::Node& node : forest.nodes) {
+    if (rotated && node.feature >= 0) node.feature = -2 - node.feature;
+  }
+  forest.starts = rotated ? table.projections.starts : tree.starts;
+  forest.features = rotated ? table.projections.features : tree.features;
+  forest.loadings = rotated ? table.projections.loadings : tree.loadings;
   return forest;
 }
 
@@ -157,7 +161,12 @@ void damage_table(Dice& dice, TableArrays& table) {
 
 void fuzz_grower(Dice& dice) {
   TableArrays table = jarf_tests::make_table(dice, dice.one_in(50) ? 400 : 24);
-  if (dice.one_in(2)) jarf_tests::add_bins(table);
+  if (dice.one_in(4)) {
+    table.projections.n_features = table.n_columns;
+    jarf_tests::add_projections(dice, table.projections, dice.between(1, 6));
+  } else if (dice.one_in(2)) {
+    jarf_tests::add_bins(table);
+  }
   if (dice.one_in(4)) damage_table(dice, table);
   const std::size_t n = table.n_rows;
   const int criterion = static_cast<int>(dice.below(3));

@@ -5,7 +5,11 @@ When a scikit-learn release moves one of them, this is the file to mend.
 
 from __future__ import annotations
 
-from sklearn.base import _fit_context as fit_context
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from sklearn.base import _fit_context
 from sklearn.ensemble._base import _set_random_states as set_random_states
 from sklearn.utils._param_validation import (
     HasMethods,
@@ -26,3 +30,38 @@ __all__ = [
     "fit_context",
     "set_random_states",
 ]
+
+
+def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[Callable], Callable]:
+    """Decorate ``fit``: parameters are checked before it, and it is all or nothing.
+
+    A fit that fails or is interrupted leaves the estimator as it was: unfitted, or with what an
+    earlier fit gave it.
+
+    Parameters
+    ----------
+    prefer_skip_nested_validation : bool
+        Whether estimators that are fitted within need not check their parameters again.
+
+    Returns
+    -------
+    callable
+    """
+    checked = _fit_context(prefer_skip_nested_validation=prefer_skip_nested_validation)
+
+    def decorate(fit: Callable) -> Callable:
+        fit_checked = checked(fit)
+
+        @wraps(fit)
+        def all_or_nothing(estimator, *args: Any, **kwargs: Any):
+            before = dict(vars(estimator))
+            try:
+                return fit_checked(estimator, *args, **kwargs)
+            except BaseException:
+                vars(estimator).clear()
+                vars(estimator).update(before)
+                raise
+
+        return all_or_nothing
+
+    return decorate

@@ -30,7 +30,7 @@ from jarf.table._columns import read_columns
 
 FORESTS = [
     AxisForestClassifier(10, random_state=0),
-    AxisForestRegressor(10, random_state=0),
+    AxisForestRegressor(30, random_state=0),
     CanonicalCorrelationForestClassifier(10, random_state=0),
     CanonicalCorrelationForestRegressor(10, random_state=0),
     RotationForestClassifier(10, random_state=0),
@@ -95,7 +95,7 @@ def answers(model, X):
 def test_a_mixed_table_is_learned(model):
     fitted = fit(model)
     truth = np.where(NEW_SIGNAL > 0.5, "yes", "no") if is_classifier(model) else NEW_SIGNAL
-    assert fitted.score(NEW, truth) > (0.6 if is_classifier(model) else 0.1)
+    assert fitted.score(NEW, truth) > (0.65 if is_classifier(model) else 0.2)
     assert fitted.n_features_in_ == 7
     assert fitted.feature_names_in_.tolist() == list(FRAME.columns)
     importances = fitted.feature_importances_
@@ -131,9 +131,12 @@ def test_frames_and_arrays_of_numbers_give_the_same_bits(model):
     assert two.table_.is_identity_
     np.testing.assert_array_equal(answers(one, numbers), answers(two, X))
     holes = np.where(np.random.default_rng(0).random(X.shape) < 0.2, np.nan, X)
-    filled = np.where(np.isnan(holes), two.table_.fill_values_, X)
     np.testing.assert_allclose(two.table_.fill_values_, np.median(X, axis=0), rtol=1e-6)
-    np.testing.assert_array_equal(answers(two, holes), answers(two, filled))
+    seen = holes if hasattr(two, "preconditioner_") else holes.astype(np.float32)
+    np.testing.assert_array_equal(answers(two, holes), answers(two, two.table_.fill(seen)))
+    np.testing.assert_array_equal(
+        answers(two, holes), answers(one, pd.DataFrame(holes, columns=numbers.columns))
+    )
     framed = pd.DataFrame(holes, columns=numbers.columns)
     np.testing.assert_array_equal(
         answers(fit(model, holes), holes), answers(fit(model, framed), framed)

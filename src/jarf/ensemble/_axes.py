@@ -12,8 +12,6 @@ from jarf.ensemble._oblique import ForestClassifierMixin, ForestRegressorMixin, 
 
 
 class _AxisForest(ObliqueForest):
-    _mixes_numbers = False
-
     def _proposal(self, X: np.ndarray) -> Any:
         return backend().Axes(self._n_candidates(X.shape[1]), np.empty(0))
 

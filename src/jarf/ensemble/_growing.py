@@ -98,15 +98,12 @@ def make_space(X: np.ndarray, n_jobs: int | None = None, *, bins: bool = True) -
 
 
 def rotate_space(X: np.ndarray, rotation: tuple[np.ndarray, np.ndarray, np.ndarray]) -> Space:
-    """Make the columns of one tree from sparse projections (starts, features, loadings)."""
+    """Give one tree columns that are sparse projections (starts, features, loadings) of these.
+
+    They are made where they are needed, not all at once; ``X`` in column order is not copied.
+    """
     values = np.ascontiguousarray(X.T, dtype=np.float32)
-    rotated = np.empty((len(rotation[0]) - 1, values.shape[1]), np.float32)
-    backend().project_columns(values, *rotation, rotated)
-    nothing = np.empty((0, 0), np.float32)
-    columns = backend().TrainingColumns(
-        rotated, np.empty((0, 0), np.uint8), nothing, nothing, np.empty(0, np.int32)
-    )
-    return Space(columns, rotation)
+    return Space(backend().RotatedColumns(values, *rotation), rotation)
 
 
 def grow_tree(

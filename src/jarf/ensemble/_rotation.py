@@ -107,7 +107,8 @@ class RotationForestClassifier(ForestClassifierMixin, _RotationForest):
     this library implements; ``group_size=3`` gives the authors' setting. Columns that are no
     numbers (see ``categorical_features``) are not rotated and stay among the tree's columns.
 
-    While a tree grows, its rotated columns exist as one float32 matrix; they are not kept.
+    Rotated columns are made in the nodes that try them; once a node has a sixteenth of the rows, or
+    its columns take at most 32 MB, they are kept for the nodes below it. No tree holds more.
 
     Parameters
     ----------

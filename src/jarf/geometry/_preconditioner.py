@@ -230,6 +230,31 @@ class JacobianPreconditioner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         -------
         self
         """
+        self._fit_table(X, y, sample_weight)
+        return self
+
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit_transform(self, X, y, sample_weight=None):
+        """Fit, and map the training rows.
+
+        The same as ``fit`` and ``transform``, but for target means of categories of many levels:
+        those of a training row are made from other rows.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features) or (n_samples, n_components)
+        """
+        X = self._fit_table(X, y, sample_weight)
+        return self._map.transform(X)
+
+    def _fit_table(self, X, y, sample_weight) -> np.ndarray:
+        """Fit, and return the encoded training rows."""
         X, y = fit_table(
             self,
             X,
@@ -240,7 +265,8 @@ class JacobianPreconditioner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
             sample_weight=sample_weight,
             ensure_min_samples=2,
         )
-        return self._fit_matrix(X, y, sample_weight)
+        self._fit_matrix(X, y, sample_weight)
+        return X
 
     def _fit_matrix(self, X, y, sample_weight=None, keep_gradients=False):
         """Fit on the float matrix that ``table_`` made."""

@@ -30,8 +30,7 @@ def fit_table(
     Parameters
     ----------
     estimator : estimator
-        Its ``categorical_features``, ``random_state`` and, where it has it, ``_mixes_numbers``
-        (False: it cuts single columns only) are used.
+        Its ``categorical_features`` and ``random_state`` are used.
     X : array-like or DataFrame of shape (n_samples, n_features)
     y : array-like of shape (n_samples,)
     classifies : bool
@@ -71,7 +70,7 @@ def fit_table(
         )
         kind = X.dtype
         if reset and not has_missing(X):
-            estimator.table_ = TableEncoder().fit_identity(X)
+            estimator.table_ = TableEncoder().fit_identity(X, _used(sample_weight, len(X)))
             return X, y
         if not reset and estimator.table_.is_identity_:
             return (estimator.table_.fill(X) if has_missing(X) else X), y
@@ -86,8 +85,7 @@ def fit_table(
     if reset:
         names = getattr(estimator, "feature_names_in_", None)
         seed = getattr(estimator, "random_state", None)
-        mixes = getattr(estimator, "_mixes_numbers", True)
-        estimator.table_ = TableEncoder(chosen, seed, mixes).fit(
+        estimator.table_ = TableEncoder(chosen, seed).fit(
             columns if used is None else [column.only(used) for column in columns],
             y if used is None else y[used],
             None if names is None else list(names),

@@ -19,11 +19,14 @@ MEDIAN_VALUES = 1_000
 N_FOLDS = 5
 
 
+def thinned(values: np.ndarray) -> np.ndarray:
+    """At most so many values as a median needs, evenly spaced."""
+    return values[:: max(1, -(-len(values) // MEDIAN_VALUES))]
+
+
 def fill_value(observed: np.ndarray) -> float:
     """Median of evenly spaced observed values; 0 where there are none."""
-    if len(observed) == 0:
-        return 0.0
-    return float(np.median(observed[:: -(-len(observed) // MEDIAN_VALUES)]))
+    return float(np.median(thinned(observed))) if len(observed) else 0.0
 
 
 def _below(observed: np.ndarray) -> float:
