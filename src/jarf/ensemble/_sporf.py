@@ -10,6 +10,7 @@ import numpy as np
 from jarf._sklearn import Interval
 from jarf.ensemble._backend import backend
 from jarf.ensemble._forest_docs import documented
+from jarf.ensemble._growing import narrow
 from jarf.ensemble._oblique import ForestClassifierMixin, ForestRegressorMixin, ObliqueForest
 
 _CONSTRAINTS = {
@@ -35,7 +36,7 @@ class _SPORF(ObliqueForest):
         n_candidates = self._n_candidates(n_features)
         if self.max_features is None:
             n_candidates = int(np.ceil(2 * np.sqrt(n_features)))
-        return backend().SparseRandom(n_candidates, density * n_features, scales.astype(np.float32))
+        return backend().SparseRandom(n_candidates, density * n_features, narrow(scales))
 
 
 @documented
