@@ -40,6 +40,12 @@ class Kind:
         return model.predict(X) if self.regresses else model.predict_proba(X)
 
 
+@pytest.fixture(scope="session")
+def kinds():
+    """All public estimators."""
+    return [Kind(name) for name in ESTIMATORS]
+
+
 @pytest.fixture(params=ESTIMATORS)
 def kind(request):
     """Each public estimator in turn."""
