@@ -1,4 +1,4 @@
-"""Every estimator, small; and made-up results, for everything that only reads stored rows."""
+"""Every estimator, small; a made-up table; made-up results, for what only reads stored rows."""
 
 import dataclasses
 import json
@@ -170,3 +170,30 @@ def report_page(results_folder, tmp_path_factory):
     from jarf.report import build_report
 
     return build_report(results_folder, tmp_path_factory.mktemp("report"))
+
+
+@pytest.fixture(scope="session")
+def mixed_table():
+    """``make(n, seed) -> (frame, response)``: numbers, categories, flags and missing values."""
+    pd = pytest.importorskip("pandas")
+
+    def make(n, seed):
+        rng = np.random.default_rng(seed)
+        income, debt = rng.normal(size=(2, n))
+        frame = pd.DataFrame(
+            {
+                "income": income,
+                "debt": 100 * debt,
+                "savings": 0.8 * income + 0.2 * rng.normal(size=n),
+                "colour": rng.choice(["red", "green", "blue"], n),
+                "city": rng.choice([f"c{k}" for k in range(60)], n),
+                "member": (rng.random(n) < 0.4).astype(object),
+                "floor": pd.Categorical(rng.integers(0, 4, n)),
+            }
+        )
+        y = income + debt + 2 * (frame["colour"] == "red") + rng.normal(size=n) / 10
+        for name in ("income", "savings", "colour", "member"):
+            frame.loc[rng.random(n) < 0.15, name] = None
+        return frame, y.to_numpy()
+
+    return make

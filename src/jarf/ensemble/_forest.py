@@ -74,6 +74,22 @@ class Forest:
             n_features=n_features,
         )
 
+    @classmethod
+    def of_axes(cls, nodes, roots, values, n_features: int) -> Forest:
+        """Return a forest of axis-aligned cuts that was not grown here: weights are not known."""
+        return cls(
+            nodes=nodes,
+            roots=roots,
+            weights=np.ones(len(nodes)),
+            gains=np.zeros(len(nodes)),
+            starts=np.zeros(1, np.int32),
+            features=np.empty(0, np.int32),
+            loadings=np.empty(0, np.float32),
+            values=values,
+            n_pure=0,
+            n_features=n_features,
+        )
+
     def extended(self, trees: list[GrownTree]) -> Forest:
         """Return a forest with more trees behind the present ones."""
         n_nodes, n_loadings = len(self.nodes), len(self.loadings)

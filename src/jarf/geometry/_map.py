@@ -156,7 +156,7 @@ class LinearMap:
         used = np.flatnonzero(importances)
         for start in range(0, len(used), CREDIT_COLUMNS):
             places = used[start : start + CREDIT_COLUMNS]
-            columns = self._columns(places)
+            columns = self.columns(places)
             part = np.abs(columns * (spread / self.scale)[:, None])
             largest = part.max(axis=0, initial=0.0)
             # In units of the largest: squares of extreme units overflow.
@@ -165,7 +165,8 @@ class LinearMap:
             credit += (share / np.where(total > 0, total, 1.0)) @ importances[places]
         return credit
 
-    def _columns(self, places: np.ndarray) -> np.ndarray:
+    def columns(self, places: np.ndarray) -> np.ndarray:
+        """Form some columns of the matrix: (n_features, len(places))."""
         if isinstance(self.matrix, np.ndarray):
             return self.matrix[:, places]
         return self.matrix.columns(places)

@@ -206,11 +206,15 @@ class TableEncoder:
             if y is not None and isinstance(part, TargetMeans):
                 self._cross_fit(part, block, column, y, used)
         if self._filling is not None:
-            values = self._values(columns, dtype)
-            rows = np.flatnonzero(np.isnan(values).any(axis=1))
+            self.refill(out, self._values(columns, dtype))
+        return out
+
+    def refill(self, out: np.ndarray, values: np.ndarray) -> None:
+        """Fill the numbers of ``out`` from each other where ``values`` misses any."""
+        rows = np.flatnonzero(np.isnan(values).any(axis=1))
+        if self._filling is not None and len(rows):
             first = np.searchsorted(self.output_columns_, self._numbers)
             out[np.ix_(rows, first)] = self._filling.fill(values[rows])
-        return out
 
     def _all_parts(self):
         if self._parts is None:
