@@ -68,7 +68,9 @@ class Writer:
         if array.dtype.name not in DTYPES:
             raise CannotWrite(f"an array of {array.dtype}")
         # The order in memory is kept: products of matrices round by it.
-        order = "F" if array.ndim == 2 and abs(array.strides[0]) < abs(array.strides[1]) else "C"
+        order: Any = (
+            "F" if array.ndim == 2 and abs(array.strides[0]) < abs(array.strides[1]) else "C"
+        )
         plain = array.astype(array.dtype.newbyteorder("<"), copy=False)
         name = self._member(array, plain.tobytes(order))
         facts = {"dtype": array.dtype.name, "shape": list(array.shape), "order": order}
