@@ -12,6 +12,7 @@ from sklearn.linear_model import LinearRegression
 from jarf import (
     AxisForestClassifier,
     CanonicalCorrelationForestClassifier,
+    JacobianFeatures,
     JacobianForestClassifier,
     JacobianForestRegressor,
     JacobianPreconditioner,
@@ -158,10 +159,23 @@ def test_numbers_as_categories_and_columns_never_seen(data):
     assert_same(model, rows)
 
 
-def test_a_transformer_and_a_file(data, tmp_path):
+@pytest.mark.parametrize(
+    "model",
+    [JacobianPreconditioner(random_state=0), JacobianFeatures(switch="on", random_state=0)],
+    ids=repr,
+)
+def test_transformers(data, mixed_table, model):
     X, y, rows = data
-    model = JacobianPreconditioner(random_state=0).fit(X, y)
+    model.fit(X, y)
     np.testing.assert_allclose(run(model, rows)[0], model.transform(rows), atol=1e-9)
+    X, y = mixed_table(200, 0)
+    model.fit(X, y)
+    np.testing.assert_allclose(run(model, X)[0], model.transform(X), atol=1e-9)
+
+
+def test_a_file(data, tmp_path):
+    X, y, _ = data
+    model = JARFRegressor(n_estimators=2, random_state=0).fit(X, y)
     made = export_onnx(model, tmp_path / "map.onnx")
     assert (tmp_path / "map.onnx").read_bytes() == made.SerializeToString()
 

@@ -24,7 +24,7 @@ from jarf.export._peers import BoosterKind, ForestKind, check_sklearn
 from jarf.geometry import JacobianPreconditioner, LinearMap, LowRankPreconditioner
 from jarf.gradients import EJOP, WideEJOP
 from jarf.table import TableEncoder
-from jarf.table._filling import LinearFill
+from jarf.table._filling import ForestFill, LinearFill
 from jarf.table._parts import Levels, Numbers, OneHot, TargetMeans
 
 _FORESTS = (
@@ -112,24 +112,25 @@ def _table() -> list[Kind]:
     numbers = {"fill": "number", "has_apart": "bool", "is_empty": "bool", "kind": "text"}
     numbers |= {"apart": "number", "low": "number"}
     filling = dict.fromkeys(("unit", "mean", "spread", "low", "high"), "vector")
+    filling["weights"] = "matrix"
     means = {"levels": "Levels", "class_names": "list", "seed": "count", "means": "matrix"}
     table = {
         "categorical_features": "any",
-        "regress": "bool",
         "fill_values_": "holes",
         "_parts": "list|none",
         "_classes": "labels|none",
         "_seed": "count|none",
-        "_filling": "LinearFill|none",
-        "_numbers": "list",
+        "_filling": "LinearFill|ForestFill|none",
+        "_numbers": "ints",
     }
-    late = frozenset({"_classes", "_seed", "_filling", "_numbers"})
+    late = frozenset({"_classes", "_seed"})
     return [
         Kind(Numbers, numbers, _check_numbers),
         Kind(Levels, {"codes": "dict", "label": "text"}, _check_levels),
         Kind(OneHot, {"levels": "Levels"}),
         Kind(TargetMeans, means, _check_means),
-        Kind(LinearFill, {**filling, "weights": "matrix"}, _check_filling),
+        Kind(LinearFill, filling, _check_filling),
+        Kind(ForestFill, {**filling, "forests": "dict"}, _check_forest_fill),
         _TableKind(TableEncoder, table, optional=late),
     ]
 
@@ -145,6 +146,7 @@ class _TableKind(Kind):
         if parts is None:
             require(np.isfinite(made.fill_values_).all(), "a table without fill values")
             made._describe(np.arange(n_columns), ["number"] * n_columns)
+            _check_table_filling(made)
             return made
         known = all(isinstance(part, Numbers | OneHot | TargetMeans) for part in parts)
         require(known and 0 < len(parts) == n_columns, "a table's columns are wrong")
@@ -156,10 +158,10 @@ class _TableKind(Kind):
 
 
 def _check_table_filling(table: TableEncoder) -> None:
-    numbers = table._numbers
-    fine = all(isinstance(j, int) and 0 <= j < len(table.fill_values_) for j in numbers)
-    require(fine and sorted(set(numbers)) == numbers, "a table's numbers are wrong")
-    parts = table._parts or []
+    numbers, n_columns = table._numbers, len(table.fill_values_)
+    inside = ((numbers >= 0) & (numbers < n_columns)).all() and (np.diff(numbers) > 0).all()
+    require(inside, "a table's numbers are wrong")
+    parts = list(table._all_parts())
     require(all(isinstance(parts[j], Numbers) for j in numbers), "a category among the numbers")
     filling = table._filling
     fits = filling is None or len(filling.mean) == len(numbers)
@@ -188,6 +190,14 @@ def _check_filling(filling: LinearFill) -> None:
     sizes = {len(getattr(filling, name)) for name in ("unit", "spread", "low", "high")}
     require(sizes == {d} and filling.weights.shape == (d, d), "the filling's shapes are wrong")
     require((filling.unit != 0).all() and (filling.spread != 0).all(), "the filling's units are 0")
+
+
+def _check_forest_fill(filling: ForestFill) -> None:
+    _check_filling(filling)
+    d = len(filling.mean)
+    for j, forest in filling.forests.items():
+        fine = isinstance(j, int) and 0 <= j < d and isinstance(forest, ExtraTreesRegressor)
+        require(fine and forest.n_features_in_ == d - 1, "a filling forest is of other columns")
 
 
 def _check_low_rank(matrix: LowRankPreconditioner) -> None:
@@ -244,8 +254,9 @@ def _estimators() -> list[Kind]:
         "_spectrum": "none",
     }
     listed.append(_PreconditionerKind(JacobianPreconditioner, mapped, None, absent, _writable))
-    appended = {**_COLUMNS, "directions_": "matrix", "switched_on_": "bool", "_mean": "vector"}
-    appended |= {"_scale": "vector", "gain_": "number", "gain_standard_error_": "number"}
+    appended = {**_COLUMNS, "table_": "TableEncoder", "directions_": "matrix", "_mean": "vector"}
+    appended |= {"_scale": "vector", "switched_on_": "bool"}
+    appended |= {"gain_": "number", "gain_standard_error_": "number"}
     absent = frozenset({"feature_names_in_", "gain_", "gain_standard_error_"})
     listed.append(
         EstimatorKind(ours.JacobianFeatures, appended, _check_features, absent, _writable)
@@ -254,16 +265,17 @@ def _estimators() -> list[Kind]:
 
 
 class _PreconditionerKind(EstimatorKind):
-    """Without the surrogate, which only ``fit`` needs."""
+    """Without the surrogate, which only ``fit`` needs; the spectrum is computed again."""
 
-    def state(self, value: Any) -> dict[str, Any]:
-        state = super().state(value)
-        return {**state, "_spectrum": None} if "_spectrum" in state else state
+    def make(self, state: dict[str, Any]) -> Any:
+        made = super().make(state)
+        made._spectrum = None
+        return made
 
 
 def _check_features(model: Any) -> None:
     check_names(model)
-    d = model.n_features_in_
+    d = model.table_.n_outputs
     sizes = {len(model._mean), len(model._scale), len(model.directions_)}
     require(sizes == {d} and (model._scale != 0).all(), "directions of other columns")
 

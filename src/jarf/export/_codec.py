@@ -67,9 +67,14 @@ class Writer:
             return {kind: texts, "shape": list(array.shape)}
         if array.dtype.name not in DTYPES:
             raise CannotWrite(f"an array of {array.dtype}")
-        plain = array.astype(array.dtype.newbyteorder("<"), order="C", copy=False)
-        name = self._member(array, plain.tobytes())
-        return {"array": name, "dtype": array.dtype.name, "shape": list(array.shape)}
+        # The order in memory is kept: products of matrices round by it.
+        order: Any = (
+            "F" if array.ndim == 2 and abs(array.strides[0]) < abs(array.strides[1]) else "C"
+        )
+        plain = array.astype(array.dtype.newbyteorder("<"), copy=False)
+        name = self._member(array, plain.tobytes(order))
+        facts = {"dtype": array.dtype.name, "shape": list(array.shape), "order": order}
+        return {"array": name, **facts}
 
     def _member(self, owner: Any, content: bytes) -> str:
         if id(owner) not in self._names:
@@ -116,7 +121,7 @@ class Reader:
         if kind == "bytes":
             return self.members[value[kind]]
         if kind == "array":
-            return self._array(value["array"], value["dtype"], value["shape"])
+            return self._array(*(value[key] for key in ("array", "dtype", "shape", "order")))
         if kind in ("objects", "texts"):
             return self._texts(kind, value)
         if kind == "csr":
@@ -126,8 +131,8 @@ class Reader:
             return self.build(value[kind], state)
         raise UnsoundFile(f"it holds an unknown kind of value, {kind!r}")
 
-    def _array(self, name: str, dtype: str, shape: list[int]) -> np.ndarray:
-        key = (name, dtype, tuple(shape))
+    def _array(self, name: str, dtype: str, shape: list[int], order: Any) -> np.ndarray:
+        key = (name, dtype, tuple(shape), order)
         if key not in self._made:
             if dtype not in DTYPES:
                 raise UnsoundFile(f"it holds an array of dtype {dtype!r}")
@@ -135,7 +140,7 @@ class Reader:
             if min(shape, default=0) < 0 or math.prod(shape) * kind.itemsize != len(content):
                 raise UnsoundFile(f"its array {name!r} does not have the shape {shape}")
             flat = np.frombuffer(content, kind.newbyteorder("<")).astype(kind)
-            self._made[key] = flat.reshape(shape)
+            self._made[key] = flat.reshape(shape, order=order)
         return self._made[key]
 
     def _texts(self, kind: str, value: dict) -> np.ndarray:

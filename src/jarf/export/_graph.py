@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -80,35 +82,63 @@ class Graph:
         """Pick columns."""
         return self.add("Gather", value, self.constant(places, np.int64), axis=1)
 
-    def scan(
-        self, body: list[Any], state: str, state_out: str, sliced: list[tuple[str, str]], kind: str
-    ) -> str:
-        """Add a loop that hands ``state`` from step to step.
+    @contextmanager
+    def _inside(self) -> Iterator[list[Any]]:
+        """Collect the nodes that are added meanwhile, for the body of a loop or a branch."""
+        outer, self.nodes = self.nodes, []
+        try:
+            yield self.nodes
+        finally:
+            self.nodes = outer
+
+    def _info(self, name: str, element: int) -> Any:
+        return self.onnx.helper.make_tensor_value_info(name, element, None)
+
+    def scan(self, start: str, kind: str, sliced: list[str], step: Callable[..., str]) -> str:
+        """Add a loop over the slices of constants along their first axis.
 
         Parameters
         ----------
-        body : list of nodes
-            They read the state, the slices and whatever the graph holds outside.
-        state, state_out : str
-            Name of a value before the first step, and of the body's new one; the body knows the
-            old one as ``state_out + "_before"``.
-        sliced : list of (str, str)
-            Tensors that are taken apart along their first axis, and the slices' names.
+        start : str
+            A value before the first step.
         kind : str
-            Element type of the state.
+            Its element type.
+        sliced : list of str
+            Constants.
+        step : callable
+            ``step(before, *slices) -> after``: adds the nodes of one step and returns the new
+            value's name. It may use whatever the graph holds outside.
+
+        Returns
+        -------
+        str
+            The value after the last step.
         """
-        helper, types = self.onnx.helper, self.onnx.TensorProto
-        element = {tensor.name: tensor.data_type for tensor in self.constants}
+        known = {tensor.name: tensor.data_type for tensor in self.constants}
+        before, parts = self.name("before"), [self.name("slice") for _ in sliced]
+        with self._inside() as body:
+            after = step(before, *parts)
+        element = getattr(self.onnx.TensorProto, kind.upper())
+        inputs = [self._info(before, element)]
+        inputs += [
+            self._info(part, known[whole]) for part, whole in zip(parts, sliced, strict=True)
+        ]
+        make = self.onnx.helper.make_graph
+        graph = make(body, self.name("step"), inputs, [self._info(after, element)])
+        return self.add("Scan", start, *sliced, num_scan_inputs=len(sliced), body=graph)
 
-        def info(name: str, type_: int) -> Any:
-            return helper.make_tensor_value_info(name, type_, None)
-
-        state_type = getattr(types, kind.upper())
-        inputs = [info(f"{state_out}_before", state_type)]
-        inputs += [info(part, element[whole]) for whole, part in sliced]
-        graph = helper.make_graph(body, self.name("step"), inputs, [info(state_out, state_type)])
-        whole = [name for name, _ in sliced]
-        return self.add("Scan", state, *whole, num_scan_inputs=len(sliced), body=graph)
+    def when(self, condition: str, then: Callable[[], str], otherwise: str, kind: str) -> str:
+        """Add a branch: what ``then()`` adds and returns, or the value ``otherwise``."""
+        element = getattr(self.onnx.TensorProto, kind.upper())
+        branches = {}
+        for name, make in (
+            ("then_branch", then),
+            ("else_branch", lambda: self.add("Identity", otherwise)),
+        ):
+            with self._inside() as body:
+                output = self._info(make(), element)
+            branches[name] = self.onnx.helper.make_graph(body, self.name(name), [], [output])
+        return self.add("If", condition, **branches)
 
     def model(self, outputs: list[tuple[str, int, list[Any]]]) -> Any:
         """Finish: a checked ModelProto with the given outputs (name, element type, shape)."""

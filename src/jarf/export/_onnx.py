@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from jarf.ensemble import JacobianFeatures
 from jarf.ensemble._oblique import ObliqueForest
 from jarf.export._graph import Graph
 from jarf.export._table_graph import MISSING_TEXT, has_text, table_graph
 from jarf.export._trees_graph import map_graph, trees_graph
-from jarf.geometry import JacobianPreconditioner
+from jarf.geometry import JacobianPreconditioner, LinearMap
 from jarf.inspection._models import check_model, column_names
 from jarf.inspection._trees import trees_of
 from jarf.table._columns import as_levels, as_numbers, read_columns
@@ -32,7 +33,7 @@ def export_onnx(model, path=None):
     ----------
     model : estimator
         Fitted: an oblique or Jacobian forest; JARF on one of our forests, on scikit-learn's random
-        forests and extra trees, or on XGBoost (gbtree); or a JacobianPreconditioner.
+        forests and extra trees, or on XGBoost (gbtree); JacobianPreconditioner or JacobianFeatures.
     path : str or Path, default=None
         Where to write the file, if anywhere.
 
@@ -62,14 +63,15 @@ def export_onnx(model, path=None):
     >>> [output.name for output in exported.graph.output]
     ['output_label', 'output_probabilities']
     """
-    if isinstance(model, JacobianPreconditioner):
+    transforms = isinstance(model, JacobianPreconditioner | JacobianFeatures)
+    if transforms:
         check_is_fitted(model)
     else:
         check_model(model)
     graph = Graph()
     _check_names(model)
     encoded = table_graph(graph, model)
-    if isinstance(model, JacobianPreconditioner):
+    if transforms:
         outputs = _transformer(graph, model, encoded)
     else:
         outputs = _predictor(graph, model, trees_graph(graph, trees_of(model), encoded))
@@ -92,9 +94,13 @@ def _check_names(model: Any) -> None:
 
 
 def _transformer(graph: Graph, model: Any, encoded: str) -> list:
-    mapped = map_graph(graph, model._map, encoded)
-    graph.add("Identity", mapped, name=TRANSFORMED)
-    return [(TRANSFORMED, graph.onnx.TensorProto.DOUBLE, [None, model._n_features_out])]
+    if isinstance(model, JacobianFeatures):
+        extra = map_graph(graph, LinearMap(model._mean, model._scale, model.directions_), encoded)
+        graph.add("Concat", encoded, extra, axis=1, name=TRANSFORMED)
+    else:
+        graph.add("Identity", map_graph(graph, model._map, encoded), name=TRANSFORMED)
+    width = len(model.get_feature_names_out())
+    return [(TRANSFORMED, graph.onnx.TensorProto.DOUBLE, [None, width])]
 
 
 def _predictor(graph: Graph, model: Any, answer: str) -> list:

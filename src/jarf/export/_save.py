@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 import jarf
-from jarf.ensemble import JARFClassifier, JARFRegressor
+from jarf.ensemble import JacobianFeatures, JARFClassifier, JARFRegressor
 from jarf.ensemble._oblique import ObliqueForest
 from jarf.ensemble._per_tree import PerTreeForest
 from jarf.export._checks import require
@@ -109,15 +109,13 @@ def load(path, *, sha256=None, max_bytes=MAX_BYTES) -> Any:
 def _check_sound(model: Any) -> None:
     """Check that the parts of a loaded estimator fit together, and let it answer once."""
     require(hasattr(model, "n_features_in_"), "it holds no fitted estimator")
-    table = getattr(model, "table_", None)
-    if table is None:
-        return
+    table = model.table_
     require(len(table.fill_values_) == model.n_features_in_, "the table has other columns")
     if isinstance(model, ObliqueForest):
         _check_forest_model(model)
-    else:
+    elif not isinstance(model, JacobianFeatures):
         _check_mapped(model)
-    if not isinstance(model, JacobianPreconditioner):
+    if not isinstance(model, JacobianPreconditioner | JacobianFeatures):
         n_outputs = len(model.classes_) if hasattr(model, "classes_") else 1
         found = answers(model, np.zeros((1, table.n_outputs)))
         require(found.shape == (1, n_outputs), "its outputs are not those of its classes")

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from jarf.ensemble._oblique import ObliqueForest
+from jarf.export._filling_graph import filling_graph
 from jarf.export._graph import Graph
 from jarf.inspection._models import column_names
 from jarf.table import TableEncoder
-from jarf.table._filling import N_SWEEPS, LinearFill
 from jarf.table._parts import Levels, Numbers, OneHot, TargetMeans
 
 # How a missing text is written: ONNX's strings have no sign for it.
@@ -39,24 +40,42 @@ def table_graph(graph: Graph, model: Any) -> str:
     str
     """
     table: TableEncoder = model.table_
+    parts = list(table._all_parts())
     if has_text(table):
         columns = [
             graph.input(str(name), "string" if _is_text(part) else "double", 1)
-            for name, part in zip(column_names(model), table._all_parts(), strict=True)
+            for name, part in zip(column_names(model), parts, strict=True)
         ]
     else:
         rows = graph.input("X", "double", model.n_features_in_)
         if table.is_identity_:
-            return _filled(graph, rows, table.fill_values_)
+            return _numbers(graph, table, _rounded(graph, model, rows))
         columns = [graph.columns(rows, [j]) for j in range(model.n_features_in_)]
-    blocks = [
-        _encode(graph, part, column)
-        for part, column in zip(table._all_parts(), columns, strict=True)
+    columns = [
+        _rounded(graph, model, column) if isinstance(part, Numbers) else column
+        for part, column in zip(parts, columns, strict=True)
     ]
-    filling = getattr(table, "_filling", None)
-    if filling is not None:
-        _refill(graph, filling, table._numbers, columns, blocks)
+    blocks = [_encode(graph, part, column) for part, column in zip(parts, columns, strict=True)]
+    if table._filling is not None:
+        values = graph.add("Concat", *[columns[j] for j in table._numbers], axis=1)
+        filled = filling_graph(graph, table._filling, values)
+        for place, j in enumerate(table._numbers):
+            blocks[j][0] = graph.columns(filled, [place])
     return graph.add("Concat", *[output for block in blocks for output in block], axis=1)
+
+
+def _rounded(graph: Graph, model: Any, column: str) -> str:
+    """Round numbers to float32 where the model reads them so."""
+    if not isinstance(model, ObliqueForest):
+        return column
+    return graph.cast(graph.cast(column, "float"), "double")
+
+
+def _numbers(graph: Graph, table: TableEncoder, rows: str) -> str:
+    """Fill a table of numbers that missed none in training."""
+    if table._filling is None:
+        return _filled(graph, rows, table.fill_values_)
+    return filling_graph(graph, table._filling, rows)
 
 
 def _filled(graph: Graph, column: str, fill: Any) -> str:
@@ -131,41 +150,3 @@ def _target_means(graph: Graph, part: TargetMeans, column: str) -> str:
         both = graph.add("Concat", found, unknown, axis=1)
         code = graph.add("ArgMax", both, axis=1, keepdims=0)
     return graph.add("Gather", graph.constant(part.means, np.float64), code, axis=0)
-
-
-def _refill(graph: Graph, filling: LinearFill, numbers, columns, blocks) -> None:
-    """Replace the medians in the numbers' first outputs by guesses from the other numbers."""
-    values = graph.add("Concat", *[columns[j] for j in numbers], axis=1)
-    missing = graph.add("IsNaN", values)
-    filled = graph.add("Where", missing, _guess(graph, filling, values, missing), values)
-    for place, j in enumerate(numbers):
-        blocks[j][0] = graph.columns(filled, [place])
-
-
-def _guess(graph: Graph, filling: LinearFill, values: str, missing: str) -> str:
-    """Sweep over the columns: a missing one becomes its regression on all others."""
-
-    def number(value: Any) -> str:
-        return graph.constant(value, np.float64)
-
-    scaled = graph.add("Div", values, number(filling.unit))
-    centred = graph.add("Sub", scaled, number(filling.mean))
-    start = graph.add("Div", centred, number(filling.spread))
-    start = graph.add("Where", missing, number(0.0), start)
-    start = graph.add("Clip", start, number(-1e6), number(1e6))
-    d = len(filling.mean)
-    weights = number(np.tile(filling.weights.T[:, :, None], (N_SWEEPS, 1, 1)))
-    places = graph.constant(np.tile(np.eye(d, dtype=bool)[:, None, :], (N_SWEEPS, 1, 1)))
-    out, weight, place = graph.name("filled"), graph.name("weights"), graph.name("place")
-    make = graph.onnx.helper.make_node
-    body = [
-        make("MatMul", [f"{out}_before", weight], [f"{out}_guess"]),
-        make("And", [missing, place], [f"{out}_where"]),
-        make("Where", [f"{out}_where", f"{out}_guess", f"{out}_before"], [out]),
-    ]
-    swept = graph.scan(body, start, out, [(weights, weight), (places, place)], "double")
-    spread = graph.add("Mul", swept, number(filling.spread))
-    moved = graph.add("Add", spread, number(filling.mean))
-    guess = graph.add("Mul", moved, number(filling.unit))
-    low = graph.add("Max", guess, number(filling.low))
-    return graph.add("Min", low, number(filling.high))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -82,15 +82,30 @@ def _chunk(graph: Graph, forest: Forest, trees: range, rows: str) -> str:
         feature[oblique] = forest.n_features + place
         projected = _projections(graph, forest, used, rows)
         rows = graph.add("Concat", rows, projected, axis=1)
-    attributes = _tree_attributes(forest, nodes, feature, part.start, ends[trees.start :], trees)
-    return graph.add_ml(
-        "TreeEnsembleRegressor",
-        rows,
-        n_targets=forest.values.shape[1],
-        aggregate_function="SUM",
-        post_transform="NONE",
-        **attributes,
-    )
+    walked, leaves = _walked(forest, trees, feature)
+    weights = forest.values[leaves.rows].astype(np.float32)
+    said = weights != 0
+    said[~said.any(axis=1), 0] = True  # every leaf says something
+    at, target = np.nonzero(said)
+    return _ensemble(graph, rows, walked, leaves, at, target, weights[at, target], weights.shape[1])
+
+
+def mean_graph(graph: Graph, forest: Forest, rows: str) -> str:
+    """Average the trees of a small regression forest to nearly double precision: (n_rows, 1).
+
+    Each tree has two outputs of its own, the float32 nearest to its leaf's value and what is
+    left; they are added in doubles.
+    """
+    walked, leaves = _walked(forest, range(forest.n_trees), forest.nodes[:, 0])
+    values = forest.values[leaves.rows, 0]
+    high = values.astype(np.float32)
+    weights = np.stack([high, (values - high).astype(np.float32)], axis=1).ravel()
+    at = np.repeat(np.arange(len(values)), 2)
+    target = (2 * leaves.tree[:, None] + [0, 1]).ravel()
+    n_targets = 2 * forest.n_trees
+    parts = _ensemble(graph, rows, walked, leaves, at, target, weights, n_targets)
+    share = graph.constant(np.full((n_targets, 1), 1.0 / forest.n_trees))
+    return graph.add("MatMul", graph.cast(parts, "double"), share)
 
 
 def _projections(graph: Graph, forest: Forest, used: np.ndarray, rows: str) -> str:
@@ -109,43 +124,63 @@ def _projections(graph: Graph, forest: Forest, used: np.ndarray, rows: str) -> s
     first = graph.add("Gather", columns, graph.constant(features[0]), axis=0)
     total = graph.add("Mul", first, graph.constant(loadings[0]))
     if len(features) > 1:
-        out, place, weight = graph.name("sum"), graph.name("place"), graph.name("weight")
-        make = graph.onnx.helper.make_node
-        body = [
-            make("Gather", [columns, place], [f"{out}_column"], axis=0),
-            make("Mul", [f"{out}_column", weight], [f"{out}_term"]),
-            make("Add", [f"{out}_before", f"{out}_term"], [out]),
-        ]
-        sliced = [(graph.constant(features[1:]), place), (graph.constant(loadings[1:]), weight)]
-        total = graph.scan(body, total, out, sliced, "float")
+
+        def add_loading(before: str, place: str, weight: str) -> str:
+            column = graph.add("Gather", columns, place, axis=0)
+            return graph.add("Add", before, graph.add("Mul", column, weight))
+
+        rest = [graph.constant(features[1:]), graph.constant(loadings[1:])]
+        total = graph.scan(total, "float", rest, add_loading)
     return graph.add("Transpose", total, perm=[1, 0])
 
 
-def _tree_attributes(forest: Forest, nodes, feature, start, ends, trees: range) -> dict[str, Any]:
-    """Attributes of a TreeEnsemble operator; nodes count within their tree."""
-    sizes = np.diff(ends[: len(trees) + 1])
+class _Leaves(NamedTuple):
+    """The leaves of some trees: their tree, number within it and row of the forest's values."""
+
+    tree: np.ndarray
+    node: np.ndarray
+    rows: np.ndarray
+
+
+def _walked(forest: Forest, trees: range, feature) -> tuple[dict[str, Any], _Leaves]:
+    """Node attributes of a TreeEnsemble operator, and the leaves; nodes count within their tree."""
+    ends = np.append(forest.roots, len(forest.nodes)).astype(np.int64)
+    start, sizes = ends[trees.start], np.diff(ends[trees.start : trees.stop + 1])
+    nodes = forest.nodes[start : ends[trees.stop]]
     tree = np.repeat(np.arange(len(trees)), sizes)
-    within = np.arange(len(nodes)) - np.repeat(ends[: len(trees)] - start, sizes)
+    root = ends[trees.start + tree]
+    within = start + np.arange(len(nodes)) - root
     leaf = nodes[:, 0] == -1
-    root = within == 0
-    child = nodes[:, 2:].astype(np.int64) - (start + np.arange(len(nodes)) - within)[:, None]
     # XGBoost leaves nodes behind that it has pruned: nobody's children.
-    known = root.copy()
+    known = within == 0
     known[(nodes[~leaf, 2:] - start).ravel()] = True
-    weights = forest.values[np.where(leaf, nodes[:, 2], 0)].astype(np.float32)
-    said = (weights != 0) & (leaf & known)[:, None]
-    said[leaf & known & ~said.any(axis=1), 0] = True  # every leaf says something
-    at, target = np.nonzero(said)
-    return {
-        "nodes_treeids": tree[known].tolist(),
-        "nodes_nodeids": within[known].tolist(),
-        "nodes_featureids": np.where(leaf, 0, feature)[known].tolist(),
-        "nodes_modes": np.where(leaf, "LEAF", "BRANCH_LEQ")[known].tolist(),
-        "nodes_values": np.where(leaf, 0, nodes[:, 1].copy().view(np.float32))[known].tolist(),
-        "nodes_truenodeids": np.where(leaf, 0, child[:, 0])[known].tolist(),
-        "nodes_falsenodeids": np.where(leaf, 0, child[:, 1])[known].tolist(),
-        "target_treeids": tree[at].tolist(),
-        "target_nodeids": within[at].tolist(),
-        "target_ids": target.tolist(),
-        "target_weights": weights[at, target].tolist(),
+    child = np.where(leaf[:, None], 0, nodes[:, 2:] - root[:, None])[known]
+    threshold = np.where(leaf, 0, nodes[:, 1].copy().view(np.float32))
+    walked = {
+        "nodes_treeids": tree[known],
+        "nodes_nodeids": within[known],
+        "nodes_featureids": np.where(leaf, 0, feature)[known],
+        "nodes_modes": np.where(leaf, "LEAF", "BRANCH_LEQ")[known],
+        "nodes_values": threshold[known],
+        "nodes_truenodeids": child[:, 0],
+        "nodes_falsenodeids": child[:, 1],
     }
+    kept = leaf & known
+    leaves = _Leaves(tree[kept], within[kept], nodes[kept, 2])
+    return {name: values.tolist() for name, values in walked.items()}, leaves
+
+
+def _ensemble(graph, rows, walked, leaves: _Leaves, at, target, weights, n_targets) -> str:
+    """Add a TreeEnsembleRegressor: leaf ``at[k]`` adds ``weights[k]`` to output ``target[k]``."""
+    return graph.add_ml(
+        "TreeEnsembleRegressor",
+        rows,
+        n_targets=n_targets,
+        aggregate_function="SUM",
+        post_transform="NONE",
+        target_treeids=leaves.tree[at].tolist(),
+        target_nodeids=leaves.node[at].tolist(),
+        target_ids=target.tolist(),
+        target_weights=weights.tolist(),
+        **walked,
+    )
