@@ -11,9 +11,12 @@ from __future__ import annotations
 
 import argparse
 import copy
+import hashlib
 import io
+import json
 import random
 import tempfile
+import zipfile
 from collections import Counter
 from pathlib import Path
 
@@ -21,7 +24,7 @@ import numpy as np
 
 import jarf
 from jarf.export import load, save
-from jarf.export._members import read_members, write_members
+from jarf.export._members import MANIFEST, read_members
 
 EDGES = [0, 1, -1, 2, 2**31 - 1, -(2**31), 2**63, 1e308, float("inf"), True, None, "", "x" * 99]
 EDGES += [[], {}, [[]], {"float": "nan"}, {"tuple": []}, {"object": "os.system", "state": {}}]
@@ -80,32 +83,35 @@ def hostile(saved: tuple, dice: random.Random) -> bytes:
     content, manifest, members = saved
     if dice.random() < 0.2:
         return other_bytes(content, dice)
-    manifest, members = copy.deepcopy(manifest["model"]), dict(members)
+    manifest, members = copy.deepcopy(manifest), dict(members)
     for _ in range(dice.randrange(1, 4)):
-        if members and dice.random() < 0.6:
+        if dice.random() < 0.6:
             name = dice.choice(list(members))
             members[name] = other_bytes(members[name], dice)
         else:
-            whole = {"model": manifest}
-            other_words(whole, dice)
-            manifest = whole["model"]
+            other_words(manifest, dice)
+    return sealed(manifest, members)
+
+
+def sealed(manifest: dict, members: dict) -> bytes:
+    """The file that says this, with all sizes and checksums right."""
+    if isinstance(manifest.get("members"), dict):
+        for name, content in members.items():
+            digest = hashlib.sha256(content).hexdigest()
+            manifest["members"][name] = {"bytes": len(content), "sha256": digest}
+    text = json.dumps(manifest).encode()
     stream = io.BytesIO()
-    write_members_to(stream, {"model": manifest}, members)
+    with zipfile.ZipFile(stream, "w") as archive:
+        archive.comment = hashlib.sha256(text).hexdigest().encode()
+        for name, content in ((MANIFEST, text), *members.items()):
+            archive.writestr(name, content)
     return stream.getvalue()
 
 
-def write_members_to(stream: io.BytesIO, manifest: dict, members: dict) -> None:
-    """As files are written, checksums and all."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "model"
-        write_members(path, manifest, members)
-        stream.write(path.read_bytes())
-
-
-def outcome(path: Path, rows: np.ndarray) -> str:
+def outcome(content: bytes, rows: np.ndarray) -> str:
     """What came of loading a file and asking the model."""
     try:
-        model = load(path)
+        model = load(io.BytesIO(content))
     except ValueError:
         return "refused"
     try:
@@ -126,15 +132,15 @@ def fuzz(cases: int, seed: int = 0) -> Counter:
         for model in models():
             save(model, path)
             saved.append((path.read_bytes(), *read_members(path, 2**31, None)))
-        for case in range(cases):
-            path.write_bytes(hostile(dice.choice(saved), dice))
-            try:
-                counts[outcome(path, rows)] += 1
-            except BaseException as error:
-                kept = Path(tempfile.gettempdir()) / "jarf-hostile-model"
-                kept.write_bytes(path.read_bytes())
-                error.add_note(f"case {case} of seed {seed}, kept as {kept}")
-                raise
+    for case in range(cases):
+        content = hostile(dice.choice(saved), dice)
+        try:
+            counts[outcome(content, rows)] += 1
+        except BaseException as error:
+            kept = Path(tempfile.gettempdir()) / "jarf-hostile-model"
+            kept.write_bytes(content)
+            error.add_note(f"case {case} of seed {seed}, kept as {kept}")
+            raise
     return counts
 
 
