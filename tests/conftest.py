@@ -1,4 +1,4 @@
-"""Made-up results, for everything that only reads stored rows, and a made-up table."""
+"""Every estimator, small; a made-up table; made-up results, for what only reads stored rows."""
 
 import dataclasses
 import json
@@ -7,11 +7,50 @@ import hypothesis
 import numpy as np
 import pytest
 
+import jarf
+
 # The same examples in every run, however busy the machine is. To look for new ones:
 # pytest --hypothesis-profile=explore --hypothesis-seed=random
 hypothesis.settings.register_profile("repeatable", deadline=None, derandomize=True)
 hypothesis.settings.register_profile("explore", deadline=None)
 hypothesis.settings.load_profile("repeatable")
+
+ESTIMATORS = sorted(name for name in jarf.__all__ if hasattr(getattr(jarf, name), "fit"))
+_SMALL = {"n_estimators": 5, "random_state": 0}
+
+
+class Kind:
+    """One estimator of the library: how to make a small one, and what it answers."""
+
+    def __init__(self, name):
+        self.name, self.type = name, getattr(jarf, name)
+        self.regresses = name.endswith("Regressor")
+        self.transforms = hasattr(self.type, "transform")
+        self.known = set(self.type().get_params())
+
+    def make(self, **parameters):
+        """A small model; parameters that it does not have are left out."""
+        wanted = {**_SMALL, **parameters}
+        return self.type(**{key: wanted[key] for key in self.known & wanted.keys()})
+
+    def answer(self, model, X):
+        """All numbers that it says about some rows."""
+        if self.transforms:
+            return model.transform(X)
+        return model.predict(X) if self.regresses else model.predict_proba(X)
+
+
+@pytest.fixture(scope="session")
+def kinds():
+    """All public estimators."""
+    return [Kind(name) for name in ESTIMATORS]
+
+
+@pytest.fixture(params=ESTIMATORS)
+def kind(request):
+    """Each public estimator in turn."""
+    return Kind(request.param)
+
 
 EVIL = "<script>alert(1)</script>"
 DATA = {

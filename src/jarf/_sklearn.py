@@ -9,6 +9,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
+import numpy as np
 from sklearn.base import _fit_context
 from sklearn.ensemble._base import _set_random_states as set_random_states
 from sklearn.utils._param_validation import (
@@ -17,6 +18,8 @@ from sklearn.utils._param_validation import (
     Options,
     StrOptions,
 )
+from sklearn.utils.multiclass import check_classification_targets as _check_classes
+from sklearn.utils.multiclass import type_of_target as _type_of_target
 from sklearn.utils.validation import _check_feature_names_in as check_feature_names_in
 from sklearn.utils.validation import _check_sample_weight as check_sample_weight
 
@@ -25,10 +28,12 @@ __all__ = [
     "Interval",
     "Options",
     "StrOptions",
+    "check_classification_targets",
     "check_feature_names_in",
     "check_sample_weight",
     "fit_context",
     "set_random_states",
+    "type_of_target",
 ]
 
 
@@ -65,3 +70,15 @@ def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[Callable], 
         return all_or_nothing
 
     return decorate
+
+
+def check_classification_targets(y: Any) -> None:
+    """Refuse what is no class; numbers beyond 64 bits without a warning besides."""
+    with np.errstate(invalid="ignore"):
+        _check_classes(y)
+
+
+def type_of_target(y: Any) -> str:
+    """Say what kind of target ``y`` is; numbers beyond 64 bits without a warning besides."""
+    with np.errstate(invalid="ignore"):
+        return _type_of_target(y)

@@ -27,6 +27,7 @@ from jarf import (
 )
 from jarf.export import load, save
 from jarf.export._members import read_members, write_members
+from jarf.geometry import LowRankPreconditioner
 from jarf.inspection import EJOPSpectrumDisplay, explain_split, shapley_values
 
 CLASSIFIERS = [
@@ -62,6 +63,8 @@ def assert_same_bits(model, X, path):
             np.testing.assert_array_equal(found, known)
     if hasattr(model, "feature_importances_"):
         np.testing.assert_array_equal(loaded.feature_importances_, model.feature_importances_)
+    public = {name for name in vars(model) if name.endswith("_") and name[0] != "_"}
+    assert public - set(vars(loaded)) <= {"surrogate_"}
     return loaded
 
 
@@ -114,6 +117,14 @@ def test_appended_directions_come_back(data, mixed_table, switch, tmp_path):
     X, y = mixed_table(100, 0)
     assert_same_bits(model.fit(X, y), X, tmp_path / "mixed")
     assert loaded.get_params() == model.get_params()
+
+
+def test_a_map_in_factors_comes_back(data, tmp_path, monkeypatch):
+    monkeypatch.setattr("jarf.gradients._ejop.WIDE_FROM", 3)
+    X, y = data
+    model = JARFRegressor(n_estimators=3, random_state=0).fit(X, y)
+    loaded = assert_same_bits(model, X, tmp_path / "model")
+    assert isinstance(loaded.preconditioner_.preconditioner_, LowRankPreconditioner)
 
 
 def test_a_loaded_model_explains_itself_and_can_be_fitted_again(data, tmp_path):

@@ -9,14 +9,22 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin, clone, is_classifier
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted
 
 from jarf._progress import Stages
-from jarf._sklearn import HasMethods, Interval, StrOptions, check_feature_names_in, fit_context
+from jarf._sklearn import (
+    HasMethods,
+    Interval,
+    StrOptions,
+    check_classification_targets,
+    check_feature_names_in,
+    fit_context,
+    type_of_target,
+)
 from jarf.ensemble._growing import Target
 from jarf.ensemble._sources import SOURCES, Table
 from jarf.geometry import spectrum
+from jarf.gradients import column_std
 from jarf.table import TableEncoder, fit_table, read_table, take_tables
 
 # Rows that the switch learns from and is scored on at most.
@@ -188,7 +196,7 @@ class JacobianFeatures(TransformerMixin, BaseEstimator):
     def _learn(self, X, target: Target, rng) -> None:
         """Set ``directions_`` from surrogates of these rows."""
         self._mean = X.mean(axis=0, dtype=np.float64)
-        std = X.std(axis=0, dtype=np.float64)
+        std = column_std(X)
         self._scale = np.where(std > 0, std, 1.0)
         table = Table.standardised(X, np.ones(len(X)), self.table_.is_number)
         gradients = []

@@ -134,19 +134,19 @@ class Forest:
         return np.repeat(np.arange(self.n_trees), sizes)
 
     def checked(self) -> Any:
-        """Return the view that the predictor walks, made and checked once."""
+        """Return the view that the predictor walks, made and checked once.
+
+        The arrays cannot be written to from then on: a change would go unchecked.
+        """
         kind = backend().CheckedObliqueForest
         if not isinstance(self._checked, kind):
-            self._checked = kind(
-                self.nodes,
-                self.roots,
-                self.starts,
-                self.features,
-                self.loadings,
-                self.values,
-                self.n_pure,
-                self.n_features,
+            arrays = (
+                *(self.nodes, self.roots, self.starts),
+                *(self.features, self.loadings, self.values),
             )
+            for array in arrays:
+                array.flags.writeable = False
+            self._checked = kind(*arrays, self.n_pure, self.n_features)
         return self._checked
 
     def predict(self, X: np.ndarray, n_jobs: int | None, skip: np.ndarray | None = None):

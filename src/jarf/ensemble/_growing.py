@@ -21,6 +21,12 @@ MAX_BINS = 256
 HISTOGRAM_FROM = 1024
 
 
+def narrow(values: np.ndarray) -> np.ndarray:
+    """Weights as float32; what is too large for it at its limits."""
+    largest = np.finfo(np.float32).max
+    return np.clip(values, -largest, largest).astype(np.float32)
+
+
 class Target(NamedTuple):
     """Class numbers, or responses where ``n_classes`` is 0."""
 

@@ -11,11 +11,17 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier
 from sklearn.utils import check_random_state, compute_sample_weight
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from jarf._progress import Stages
-from jarf._sklearn import HasMethods, Interval, StrOptions, check_sample_weight, fit_context
+from jarf._sklearn import (
+    HasMethods,
+    Interval,
+    StrOptions,
+    check_classification_targets,
+    check_sample_weight,
+    fit_context,
+)
 from jarf.ensemble._axes import AxisForestClassifier, AxisForestRegressor
 from jarf.ensemble._docs import with_parameters
 from jarf.ensemble._oblique import ObliqueForest

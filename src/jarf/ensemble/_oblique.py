@@ -16,11 +16,16 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import check_random_state, compute_sample_weight
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from jarf._progress import Stages
-from jarf._sklearn import Interval, StrOptions, check_sample_weight, fit_context
+from jarf._sklearn import (
+    Interval,
+    StrOptions,
+    check_classification_targets,
+    check_sample_weight,
+    fit_context,
+)
 from jarf.ensemble._forest import Forest, GrownTree, SplitNormals
 from jarf.ensemble._growing import Limits, Space, Target, grow_tree, grow_trees, make_space
 from jarf.gradients import learning_rows

@@ -11,7 +11,7 @@ import numpy as np
 from jarf._sklearn import Interval
 from jarf.ensemble._backend import backend
 from jarf.ensemble._forest_docs import documented
-from jarf.ensemble._growing import Space, Target, rotate_space
+from jarf.ensemble._growing import Space, Target, narrow, rotate_space
 from jarf.ensemble._oblique import ForestClassifierMixin, ForestRegressorMixin, ObliqueForest
 
 _CONSTRAINTS = {
@@ -77,7 +77,7 @@ class _RotationForest(ObliqueForest):
         return (
             starts,
             np.concatenate(features).astype(np.int32),
-            np.concatenate(loadings).astype(np.float32),
+            narrow(np.concatenate(loadings)),
         )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from jarf._sklearn import Interval
 from jarf.ensemble._backend import backend
 from jarf.ensemble._forest_docs import documented
+from jarf.ensemble._growing import narrow
 from jarf.ensemble._oblique import ForestClassifierMixin, ForestRegressorMixin, ObliqueForest
 
 _CONSTRAINTS = {
@@ -36,7 +37,7 @@ class _SPORF(ObliqueForest):
         if self.max_features is None:
             n_candidates = int(np.ceil(2 * np.sqrt(n_features)))
         return backend().SparseRandom(
-            n_candidates, density * n_features, scales.astype(np.float32), self._chances()
+            n_candidates, density * n_features, narrow(scales), self._chances()
         )
 
     def _chances(self) -> np.ndarray:

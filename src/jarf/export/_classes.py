@@ -265,11 +265,12 @@ def _estimators() -> list[Kind]:
 
 
 class _PreconditionerKind(EstimatorKind):
-    """Without the surrogate, which only ``fit`` needs."""
+    """Without the surrogate, which only ``fit`` needs; the spectrum is computed again."""
 
-    def state(self, value: Any) -> dict[str, Any]:
-        state = super().state(value)
-        return {**state, "_spectrum": None} if "_spectrum" in state else state
+    def make(self, state: dict[str, Any]) -> Any:
+        made = super().make(state)
+        made._spectrum = None
+        return made
 
 
 def _check_features(model: Any) -> None:

@@ -157,5 +157,9 @@ def _check_mapped(model: Any) -> None:
         require(not isinstance(ensemble, JARFClassifier | JARFRegressor), "JARF within JARF")
         if isinstance(ensemble, ObliqueForest):
             _check_forest_model(ensemble)
+        if model._classifies:
+            codes = np.arange(len(model.classes_))  # JARF hands its ensemble numbers of classes
+            found = getattr(ensemble, "classes_", codes)
+            require(np.isin(found, codes).all(), "the final ensemble is of other classes")
     widths |= {ensemble.n_features_in_ for ensemble in ensembles}
     require(len(widths) == 1, "the final ensemble is of another width")

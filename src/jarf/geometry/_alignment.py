@@ -74,14 +74,14 @@ def normals_alignment(normals, scale, eigenvectors, mixed, max_k=MAX_K, seed=0) 
     if normals.shape[0] > MAX_NORMALS:
         rng = np.random.default_rng(seed)
         normals = normals[np.sort(rng.choice(normals.shape[0], MAX_NORMALS, replace=False))]
-    scaled = (normals @ sparse.diags_array(scale))[:, mixed]
+    scaled = sparse.csr_array(normals.multiply(scale))[:, mixed]
     return alignment_curve(_unit_rows(scaled), eigenvectors, max_k)
 
 
 def _unit_rows(matrix: Any) -> Any:
     norms = np.sqrt(np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel())
     keep = norms > 0
-    return sparse.diags_array(1.0 / norms[keep]) @ matrix[keep]
+    return sparse.csr_array(matrix[keep].multiply(1.0 / norms[keep, None]))
 
 
 def eigenvector_alignment(

@@ -13,11 +13,18 @@ from sklearn.base import (
     is_classifier,
 )
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted
 
 from jarf._progress import Stages
-from jarf._sklearn import HasMethods, Interval, StrOptions, check_sample_weight, fit_context
+from jarf._sklearn import (
+    HasMethods,
+    Interval,
+    StrOptions,
+    check_classification_targets,
+    check_sample_weight,
+    fit_context,
+    type_of_target,
+)
 from jarf.geometry._differentiation import Differentiation
 from jarf.geometry._map import LinearMap, embedded, preconditioner_matrix, spectrum
 from jarf.geometry._wide import N_LEADING, LowRankPreconditioner, leading_spectrum

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 BLUE, ORANGE, GREY = "#3b82c4", "#d1491c", "#6e7781"
-CLASS_COLOURS = (BLUE, ORANGE, "#15803d", "#8f5b34", "#7c3aed", "#0b7285", "#be123c", "#a16207")
+SERIES_COLOURS = (BLUE, ORANGE, "#15803d", "#8f5b34", "#7c3aed", "#0b7285", "#be123c", "#a16207")
 
 
 class Display:

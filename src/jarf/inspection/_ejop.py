@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from jarf.inspection._display import BLUE, GREY, ORANGE, Display
+from jarf.inspection._display import BLUE, GREY, ORANGE, SERIES_COLOURS, Display
 from jarf.inspection._facts import EJOPFacts, facts_of, facts_of_ejop
 
 
@@ -218,7 +218,8 @@ class EJOPLoadingsDisplay(_EJOPDisplay):
         for k, label in enumerate(labels):
             at = np.arange(len(places)) + (k - (len(labels) - 1) / 2) * height
             text = label.replace("\n", " ")
-            ax.barh(at, self.loadings[places, k], height, label=f"direction {text}")
+            colour = SERIES_COLOURS[k % len(SERIES_COLOURS)]
+            ax.barh(at, self.loadings[places, k], height, color=colour, label=f"direction {text}")
         ax.axvline(0, color=GREY, linewidth=0.8)
         ax.set_xlabel("loading")
         ax.grid(axis="x", alpha=0.3)

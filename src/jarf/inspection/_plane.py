@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from jarf.inspection._display import CLASS_COLOURS, Display
+from jarf.inspection._display import SERIES_COLOURS, Display
 from jarf.inspection._facts import EJOPFacts, facts_of
 from jarf.inspection._models import answers, check_model, encode
 
@@ -160,7 +160,7 @@ class TopPlaneDisplay(Display):
 
     def _draw_regions(self, ax: Any, size: float) -> None:
         n = len(self.classes)
-        colours = [CLASS_COLOURS[k % len(CLASS_COLOURS)] for k in range(n)]
+        colours = [SERIES_COLOURS[k % len(SERIES_COLOURS)] for k in range(n)]
         region = self.response.argmax(axis=2)
         levels = np.arange(n + 1) - 0.5
         ax.contourf(self.xx0, self.xx1, region, levels=levels, colors=colours, alpha=0.25)
@@ -176,7 +176,7 @@ class TopPlaneDisplay(Display):
                 linewidths=0.3,
                 label=None if self.y is None else str(label),
             )
-        if self.y is not None and n <= len(CLASS_COLOURS):
+        if self.y is not None and n <= len(SERIES_COLOURS):
             ax.legend(frameon=True, framealpha=0.8, fontsize="small")
         self._frame(ax)
 

@@ -63,7 +63,7 @@ def fit_table(
         "estimator": estimator,
     }
     if _is_plain(X, chosen):
-        X, y = validate_data(
+        X, y = _validated(
             estimator,
             X,
             y,
@@ -73,6 +73,7 @@ def fit_table(
             ensure_all_finite="allow-nan",
             **checks,
         )
+        _refuse_overflow(y, classifies)
         kind = X.dtype
         if reset and not has_missing(X):
             estimator.table_ = TableEncoder().fit_identity(X, _used(sample_weight, len(X)))
@@ -81,10 +82,12 @@ def fit_table(
             return (estimator.table_.fill(X) if has_missing(X) else X), y
         columns = read_columns(X, narrow=True)
     else:
-        validate_data(estimator, X, y, skip_check_array=True, reset=reset)
+        _validated(estimator, X, y, skip_check_array=True, reset=reset)
         columns = read_columns(X, narrow=True)
         placeholder = np.zeros((len(columns[0]) if columns else 0, 1))
-        _, y = check_X_y(placeholder, y, **checks)
+        with np.errstate(invalid="ignore"):
+            _, y = check_X_y(placeholder, y, **checks)
+        _refuse_overflow(y, classifies)
         kind = _result_type(columns, dtype)
     used = _used(sample_weight, len(y))
     if reset:
@@ -118,18 +121,24 @@ def read_table(estimator, X, *, dtype, order: str) -> np.ndarray:
     table: TableEncoder = estimator.table_
     X = _as_table(X, dtype, order)
     if _is_plain(X, None) and not table.levels_:
-        X = validate_data(
+        X = _validated(
             estimator, X, dtype=dtype, order=order, reset=False, ensure_all_finite="allow-nan"
         )
         if table.is_identity_:
             return table.fill(X) if has_missing(X) else X
         columns, kind = read_columns(X, narrow=True), X.dtype
     else:
-        validate_data(estimator, X, skip_check_array=True, reset=False)
+        _validated(estimator, X, skip_check_array=True, reset=False)
         columns = read_columns(X, narrow=True)
         check_array(np.zeros((len(columns[0]), 1)), estimator=estimator)
         kind = _result_type(columns, dtype)
     return table.encode(columns, kind, order)
+
+
+def _validated(*arrays, **checks):
+    """scikit-learn's checks. What overflows on their way ends in their own errors."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return validate_data(*arrays, **checks)
 
 
 def has_missing(X: np.ndarray) -> bool:
@@ -192,6 +201,17 @@ def _refuse_several_outputs(y) -> None:
             f"y should be a 1d array, got an array of shape {shape} instead: several "
             "outputs are not supported. Fit one model an output, for example by scikit-learn's "
             "MultiOutputRegressor or MultiOutputClassifier."
+        )
+
+
+def _refuse_overflow(y: np.ndarray, classifies: bool) -> None:
+    """Squared errors are squared once more where methods are compared."""
+    with np.errstate(over="ignore"):
+        too_large = not classifies and np.abs(y).sum(dtype=np.float64) > 1e75
+    if too_large:
+        raise ValueError(
+            "y is too large: squares of its sum, above 1e75, would overflow. Divide it by its "
+            "standard deviation."
         )
 
 
