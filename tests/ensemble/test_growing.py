@@ -130,7 +130,9 @@ def test_best_first_takes_the_largest_gains():
 def test_full_trees_fit_their_rows(kind, bins):
     digits, y = load_digits(return_X_y=True)
     proposal = (
-        many(kind) if kind != "sparse" else backend().SparseRandom(4, 2.0, np.ones(64, np.float32), np.empty(0))
+        many(kind)
+        if kind != "sparse"
+        else backend().SparseRandom(4, 2.0, np.ones(64, np.float32), np.empty(0))
     )
     tree = grow(digits, classes(y), proposal, bins=bins, histogram_from=300)
     predicted = as_forest(tree, 64, 10).predict(digits.astype(np.float32), None)
@@ -141,7 +143,10 @@ def test_histograms_find_splits_about_as_good():
     n = 20_000
     big = np.random.default_rng(1).standard_normal((n, 5)).astype(np.float32)
     y = (big[:, 0] + big[:, 1] > 0.3).astype(int)
-    kinds = {"axes": axes(), "sparse": backend().SparseRandom(20, 2.0, np.ones(5, np.float32), np.empty(0))}
+    kinds = {
+        "axes": axes(),
+        "sparse": backend().SparseRandom(20, 2.0, np.ones(5, np.float32), np.empty(0)),
+    }
     for proposal in kinds.values():
         exact = grow(big, classes(y), proposal, histogram_from=10**9, max_depth=1)
         binned = grow(big, classes(y), proposal, bins=True, max_depth=1)
@@ -264,7 +269,9 @@ def test_border_refuses_nonsense():
     with pytest.raises(ValueError, match="chances"):
         grow(X, classes(LABELS), backend().Axes(2, np.ones(5)))
     with pytest.raises(ValueError, match="scales"):
-        grow(X, classes(LABELS), backend().SparseRandom(2, 2.0, np.ones(5, np.float32), np.empty(0)))
+        grow(
+            X, classes(LABELS), backend().SparseRandom(2, 2.0, np.ones(5, np.float32), np.empty(0))
+        )
     with pytest.raises(ValueError, match="mean_size"):
         backend().SparseRandom(2, 0.0, np.ones(3, np.float32), np.empty(0))
 

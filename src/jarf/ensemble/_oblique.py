@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from jarf._sklearn import Interval, StrOptions, check_sample_weight, fit_context
 from jarf.ensemble._forest import Forest, GrownTree, SplitNormals
 from jarf.ensemble._growing import Limits, Space, Target, grow_tree, grow_trees, make_space
+from jarf.gradients import column_std
 from jarf.table import TableEncoder, fit_table, read_table, take_tables
 
 
@@ -141,7 +142,7 @@ class ObliqueForest(BaseEstimator, metaclass=ABCMeta):
         return self
 
     def _grow(self, X, weights, target: Target, seeds: np.ndarray) -> list[GrownTree]:
-        self._feature_scales = np.std(X, axis=0, dtype=np.float64)
+        self._feature_scales = column_std(X)
         limits, proposal = self._limits(len(X)), self._proposal(X)
         space_of = self._space(X, target)
 
