@@ -14,6 +14,13 @@ from jarf.bench.experiments import Cell, Column, Results, ResultTable, Row
 __all__ = ["curve_table", "pair_table", "score_table", "time_table"]
 
 
+_BRIEFLY = {
+    "more than noise": "more than noise",
+    "perhaps more than noise": "perhaps",
+    "within noise": "noise",
+}
+
+
 def score_table(
     results: Results, name: str, order: list[str], task: str, metric: str
 ) -> ResultTable:
@@ -48,7 +55,7 @@ def pair_table(pairs: list[Pair], results: Results, metric: str) -> ResultTable:
         test = pair.test
         values = {"gain": test.mean, "low": test.low, "high": test.high, "p": test.p}
         cells.update({(key, k): Cell(v) for k, v in values.items() if not np.isnan(v)})
-        cells[key, "holm"] = Cell(pair.p, mark=f" {pair.verdict}")
+        cells[key, "holm"] = Cell(pair.p, mark=f" {_BRIEFLY[pair.verdict]}")
     columns = [
         Column("gain", label="gain", digits=4, better="high"),
         Column("holm", label="p after Holm", better="low"),

@@ -129,7 +129,7 @@ def corrected_t_test(differences: Any, test_share: float) -> PairedTest:
     >>> from jarf.bench import corrected_t_test
     >>> test = corrected_t_test([0.02, 0.01, 0.03, 0.02, 0.01], test_share=0.25)
     >>> round(test.mean, 3), round(test.p, 3)
-    (0.018, 0.031)
+    (0.018, 0.033)
     """
     values = np.asarray(differences, dtype=float)
     mean, nan = float(values.mean()), float("nan")
