@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from jarf.inspection._display import BLUE, SERIES_COLOURS, GREY, ORANGE, Display
+from jarf.inspection._display import BLUE, GREY, ORANGE, SERIES_COLOURS, Display
 from jarf.inspection._facts import EJOPFacts, facts_of, facts_of_ejop
 
 
