@@ -195,6 +195,21 @@ def test_every_changed_byte_is_noticed_or_says_nothing(data, saved):
     assert n_refused > 30
 
 
+@pytest.mark.parametrize("content", [bytes(8), b""])
+def test_exchanged_members_are_noticed(saved, content):
+    with zipfile.ZipFile(saved) as archive:
+        comment = archive.comment
+        members = {name: archive.read(name) for name in archive.namelist()}
+    name = next(name for name, old in members.items() if len(old) >= 8 and name != "manifest.json")
+    members[name] = (content + members[name][8:]) if content else content
+    with zipfile.ZipFile(saved, "w") as archive:
+        archive.comment = comment
+        for member, new in members.items():
+            archive.writestr(member, new)
+    with pytest.raises(ValueError, match="was changed|size that was promised"):
+        load(saved)
+
+
 @pytest.mark.parametrize("keep", [0, 10, 0.3, 0.9, -1])
 def test_truncated_files_are_refused(saved, keep):
     content = saved.read_bytes()
