@@ -18,6 +18,7 @@ from jarf._progress import Stages
 from jarf._sklearn import HasMethods, Interval, StrOptions, check_sample_weight, fit_context
 from jarf.ensemble._axes import AxisForestClassifier, AxisForestRegressor
 from jarf.ensemble._docs import with_parameters
+from jarf.ensemble._oblique import ObliqueForest
 from jarf.ensemble._per_tree import PerTreeForest
 from jarf.geometry import JacobianPreconditioner
 from jarf.surrogate import check_surrogate, default_surrogate, fit_copy, thaw
@@ -136,9 +137,10 @@ class _JARF(BaseEstimator):
                 final = PerTreeForest(final, self.preconditioner_, n_jobs=self.n_jobs)
                 self.estimator_ = final.fit(X, target, weights, rng)
             else:
+                order = "F" if isinstance(final, ObliqueForest) else "C"  # saves a copy
                 self.estimator_ = fit_copy(
                     final,
-                    self.preconditioner_._map.transform(X),
+                    self.preconditioner_._map.transform(X, order),
                     target,
                     sample_weight=weights,
                     random_state=rng,
