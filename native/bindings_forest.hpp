@@ -139,7 +139,7 @@ inline nb::tuple grow_tree(const TrainingColumns& columns, const jarf::ProposalS
                            std::size_t n_classes, In<double, 1> weights, std::uint64_t seed,
                            std::size_t max_depth, std::size_t max_leaves, std::size_t min_split,
                            std::size_t min_leaf, double min_leaf_weight,
-                           double min_gain, std::size_t histogram_from,
+                           double min_gain, std::size_t histogram_from, std::size_t sample_from,
                            In<std::uint8_t, 1> stop) {
   const std::size_t n = columns.view.n_rows;
   const bool classifies = criterion < 2;
@@ -158,7 +158,7 @@ inline nb::tuple grow_tree(const TrainingColumns& columns, const jarf::ProposalS
   }
   require(!rows.empty(), "at least one row must have a weight above zero");
   const jarf::Limits limits{max_depth, max_leaves, min_split, min_leaf, min_leaf_weight,
-                            min_gain, histogram_from};
+                            min_gain, histogram_from, sample_from};
   jarf::GrownTree tree;
   {
     nb::gil_scoped_release release;
@@ -368,7 +368,8 @@ inline void register_forest(nb::module_& m) {
   m.def("grow_tree", &grow_tree, "columns"_a, "proposal"_a, "criterion"_a, "labels"_a,
         "responses"_a, "n_classes"_a, "weights"_a, "seed"_a, nb::kw_only(), "max_depth"_a,
         "max_leaves"_a, "min_split"_a, "min_leaf"_a,
-        "min_leaf_weight"_a, "min_gain"_a, "histogram_from"_a, "stop"_a);
+        "min_leaf_weight"_a, "min_gain"_a, "histogram_from"_a,
+        "sample_from"_a, "stop"_a);
 
   nb::class_<CheckedObliqueForest>(m, "CheckedObliqueForest")
       .def(nb::init<In<std::int32_t, 2>, In<std::int32_t, 1>, In<std::int32_t, 1>,
