@@ -147,8 +147,7 @@ def one(options) -> None:
         frame, y = load(options.table, 10**6)
         X = frame.to_numpy(np.float32)
     n_train = len(X) * 4 // 5
-    train = np.asfortranarray(X[:n_train]) if options.order == "F" else X[:n_train].copy()
-    test = X[n_train:].copy()
+    train, test = X[:n_train].copy(), X[n_train:].copy()
     del X
     model = method(options)
     Path("/proc/self/clear_refs").write_text("5")  # the peak starts afresh
@@ -209,7 +208,6 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--method", default="JARF")
     parser.add_argument("--table", default="made")
-    parser.add_argument("--order", choices=["C", "F"], default="F")
     options = parser.parse_args()
     rows, columns, trees = sizes.get(options.part, (6_667, 0, 50))
     options.rows = options.rows or rows
