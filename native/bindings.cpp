@@ -2,9 +2,8 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
-#include <stdexcept>
-
 #include "bindings_forest.hpp"
+#include "border.hpp"
 #include "outer_products.hpp"
 #include "packed_forest.hpp"
 #include "tree_differences.hpp"
@@ -12,14 +11,10 @@
 namespace nb = nanobind;
 using namespace nb::literals;
 
-template <typename T, int N>
-using In = nb::ndarray<const T, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
-template <typename T, int N>
-using Out = nb::ndarray<T, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
-
-static void require(bool fine, const char* what) {
-  if (!fine) throw std::invalid_argument(what);
-}
+using jarf::require;
+using jarf_bindings::as_is;
+using jarf_bindings::In;
+using jarf_bindings::Out;
 
 // Keeps the arrays alive that its view points to; checked when made, so walks need no checks.
 struct CheckedForest {
@@ -27,9 +22,11 @@ struct CheckedForest {
                 std::size_t n_features_)
       : nodes(nodes_), roots(roots_), values(values_), n_features(n_features_) {
     require(nodes.shape(1) == 4, "nodes must have four 32-bit words each");
+    require(n_features > 0, "a forest needs at least one feature");
     view = {reinterpret_cast<const jarf::Node*>(nodes.data()), nodes.shape(0),
             roots.data(), roots.shape(0), values.data(), values.shape(0), values.shape(1)};
     view.check(n_features);
+    require(jarf::all_finite(values.data(), values.size()), "values of leaves must be finite");
   }
   In<std::int32_t, 2> nodes;
   In<std::int32_t, 1> roots;
@@ -71,9 +68,11 @@ static void add_outer_products(In<double, 2> rows, In<double, 1> weights, Out<do
 NB_MODULE(_kernels, m) {
   nb::class_<CheckedForest>(m, "CheckedForest")
       .def(nb::init<In<std::int32_t, 2>, In<std::int32_t, 1>, In<double, 2>, std::size_t>(),
-           "nodes"_a, "roots"_a, "values"_a, "n_features"_a);
-  m.def("tree_differences", &tree_differences, "forest"_a, "centre"_a, "upper"_a, "lower"_a,
-        "output"_a, "sums"_a.noconvert());
+           as_is("nodes"), as_is("roots"), as_is("values"), "n_features"_a);
+  m.def("tree_differences", &tree_differences, "forest"_a, as_is("centre"),
+        as_is("upper"), as_is("lower"), as_is("output"),
+        as_is("sums"));
   jarf_bindings::register_forest(m);
-  m.def("add_outer_products", &add_outer_products, "rows"_a, "weights"_a, "total"_a.noconvert());
+  m.def("add_outer_products", &add_outer_products, as_is("rows"), as_is("weights"),
+        as_is("total"));
 }

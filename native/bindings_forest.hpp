@@ -6,12 +6,14 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <memory>
-#include <stdexcept>
 #include <utility>
 #include <vector>
 
+#include "border.hpp"
 #include "canonical.hpp"
 #include "gradient_draws.hpp"
 #include "grower.hpp"
@@ -28,20 +30,19 @@ using In = nb::ndarray<const T, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
 template <typename T, int N>
 using Out = nb::ndarray<T, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
 
-inline void require(bool fine, const char* what) {
-  if (!fine) throw std::invalid_argument(what);
-}
+using jarf::require;
+
+// An array that crosses as it is: another dtype or stride is an error instead of a copy, which
+// would cut indices short or swallow what is written to it.
+inline auto as_is(const char* name) { return nb::arg(name).noconvert(); }
 
 // Keeps the shared training arrays alive. Columns are rows here: shape (n_columns, n_rows).
 struct TrainingColumns {
   TrainingColumns(In<float, 2> values_, In<std::uint8_t, 2> codes_, In<float, 2> lowest_,
                   In<float, 2> highest_, In<std::int32_t, 1> n_bins_)
-      : values(values_), codes(codes_), lowest(lowest_), highest(highest_), n_bins(n_bins_) {
+      : TrainingColumns(values_) {
+    codes = codes_, lowest = lowest_, highest = highest_, n_bins = n_bins_;
     const std::size_t d = values.shape(0), n = values.shape(1);
-    require(n > 0 && d > 0 && n < (1ULL << 31), "the training matrix must not be empty");
-    view.values = values.data();
-    view.n_rows = n;
-    view.n_columns = d;
     if (codes.shape(0) == 0) return;
     require(codes.shape(0) == d && codes.shape(1) == n, "codes must have the shape of values");
     require(lowest.shape(0) == d && lowest.shape(1) == jarf::kMaxBins && highest.shape(0) == d &&
@@ -51,12 +52,40 @@ struct TrainingColumns {
     view.lowest = lowest.data();
     view.highest = highest.data();
     view.n_bins = n_bins.data();
+    jarf::check_bins(view);
+  }
+  explicit TrainingColumns(In<float, 2> values_) : values(values_) {
+    const std::size_t d = values.shape(0), n = values.shape(1);
+    jarf::check_matrix(values.data(), d, n);
+    view.values = values.data();
+    view.n_rows = n;
+    view.n_columns = d;
   }
   In<float, 2> values;
   In<std::uint8_t, 2> codes;
   In<float, 2> lowest, highest;
   In<std::int32_t, 1> n_bins;
   jarf::Columns view;
+};
+
+// The columns of one tree, sums of the shared ones: column k along projection k.
+struct RotatedColumns : TrainingColumns {
+  RotatedColumns(In<float, 2> values_, In<std::int32_t, 1> starts_, In<std::int32_t, 1> features_,
+                 In<float, 1> loadings_)
+      : TrainingColumns(values_), starts(starts_), features(features_), loadings(loadings_) {
+    require(starts.shape(0) > 1, "there must be a projection");
+    require(features.shape(0) == loadings.shape(0), "features and loadings must be of one length");
+    const std::size_t n_columns = starts.shape(0) - 1;
+    jarf::check_projections(starts.data(), n_columns, features.data(), features.shape(0),
+                            values.shape(0));
+    rotation = {starts.data(), features.data(), loadings.data()};
+    view.n_columns = n_columns;
+    view.rotation = &rotation;
+  }
+  RotatedColumns(const RotatedColumns&) = delete;
+  In<std::int32_t, 1> starts, features;
+  In<float, 1> loadings;
+  jarf::Rotation rotation;
 };
 
 inline void bin_columns(In<float, 2> values, Out<std::uint8_t, 2> codes, Out<float, 2> lowest,
@@ -66,43 +95,13 @@ inline void bin_columns(In<float, 2> values, Out<std::uint8_t, 2> codes, Out<flo
               lowest.shape(0) == d && lowest.shape(1) == jarf::kMaxBins && highest.shape(0) == d &&
               highest.shape(1) == jarf::kMaxBins,
           "codes, lowest, highest and n_bins must describe every column");
+  jarf::check_matrix(values.data(), d, n);
   nb::gil_scoped_release release;
   std::vector<float> sorted;
   for (std::size_t j = 0; j < d; ++j) {
     n_bins.data()[j] = jarf::bin_column(
         values.data() + j * n, n, codes.data() + j * n, lowest.data() + j * jarf::kMaxBins,
         highest.data() + j * jarf::kMaxBins, sorted);
-  }
-}
-
-// Writes column k of the rotated matrix: the sum over projection k, in the predictor's order.
-inline void project_columns(In<float, 2> values, In<std::int32_t, 1> starts,
-                            In<std::int32_t, 1> features, In<float, 1> loadings,
-                            Out<float, 2> out) {
-  const std::size_t n = values.shape(1), n_out = out.shape(0);
-  require(starts.shape(0) == n_out + 1 && out.shape(1) == n, "out must have a row a projection");
-  for (std::size_t k = 0; k < n_out; ++k) {
-    require(0 <= starts.data()[k] && starts.data()[k] < starts.data()[k + 1], "empty projection");
-  }
-  require(static_cast<std::size_t>(starts.data()[n_out]) == features.shape(0) &&
-              features.shape(0) == loadings.shape(0),
-          "features and loadings must be as long as starts says");
-  for (std::size_t k = 0; k < features.shape(0); ++k) {
-    require(features.data()[k] >= 0 &&
-                static_cast<std::size_t>(features.data()[k]) < values.shape(0),
-            "a projection names a column that is not there");
-  }
-  nb::gil_scoped_release release;
-  for (std::size_t k = 0; k < n_out; ++k) {
-    float* to = out.data() + k * n;
-    for (std::int32_t at = starts.data()[k]; at < starts.data()[k + 1]; ++at) {
-      const float* column = values.data() + static_cast<std::size_t>(features.data()[at]) * n;
-      const float weight = loadings.data()[at];
-      const bool first = at == starts.data()[k];
-      for (std::size_t i = 0; i < n; ++i) {
-        to[i] = first ? weight * column[i] : to[i] + weight * column[i];
-      }
-    }
   }
 }
 
@@ -142,22 +141,26 @@ inline nb::tuple grow_tree(const TrainingColumns& columns, const jarf::ProposalS
                            In<std::uint8_t, 1> stop) {
   const std::size_t n = columns.view.n_rows;
   const bool classifies = criterion < 2;
+  require(criterion >= 0 && criterion <= 2, "criterion must be 0, 1 or 2");
+  require(!columns.view.rotation || dynamic_cast<const jarf::AxesSpec*>(&spec),
+          "rotated columns exist nowhere: only Axes can propose them");
   require(weights.shape(0) == n, "weights must have one entry a row");
   require(classifies ? labels.shape(0) == n : responses.shape(0) == n,
           "labels or responses must have one entry a row");
   require(stop.shape(0) == 1, "stop must be one flag");
   require(min_leaf >= 1, "min_leaf must be at least 1");
-  for (std::size_t i = 0; classifies && i < n; ++i) {
-    require(labels.data()[i] >= 0 && static_cast<std::size_t>(labels.data()[i]) < n_classes,
-            "labels must lie between 0 and n_classes - 1");
+  jarf::check_weights(weights.data(), n);
+  if (classifies) {
+    jarf::check_labels(labels.data(), n, n_classes);
+  } else {
+    jarf::check_responses(responses.data(), weights.data(), n);
   }
   std::vector<std::uint32_t> rows;
   for (std::size_t i = 0; i < n; ++i) {
     if (weights.data()[i] > 0.0) rows.push_back(static_cast<std::uint32_t>(i));
   }
-  require(!rows.empty(), "at least one row must have a weight above zero");
-  const jarf::Limits limits{max_depth, max_leaves, min_split, min_leaf, min_leaf_weight,
-                            min_gain, histogram_from};
+  const jarf::Limits limits{max_depth, max_leaves, min_split, std::min(min_leaf, n),
+                            min_leaf_weight, min_gain, histogram_from};
   jarf::GrownTree tree;
   {
     nb::gil_scoped_release release;
@@ -195,7 +198,6 @@ struct CheckedObliqueForest {
     require(nodes.shape(1) == 4, "nodes must have four 32-bit words each");
     require(starts.shape(0) >= 1 && features.shape(0) == loadings.shape(0),
             "starts must not be empty, features and loadings must be of one length");
-    require(n_pure <= values.shape(0) && n_pure <= values.shape(1), "n_pure exceeds the values");
     view = {{reinterpret_cast<const jarf::Node*>(nodes.data()), nodes.shape(0), roots.data(),
              roots.shape(0), values.data(), values.shape(0), values.shape(1)},
             starts.data(), starts.shape(0) - 1, features.data(), loadings.data(),
@@ -218,8 +220,8 @@ inline void add_predictions(const CheckedObliqueForest& forest, In<float, 2> row
           "sums must have the shape (rows, outputs)");
   const bool skips = skip.shape(0) != 0;
   require(!skips || (skip.shape(0) == forest.view.trees.n_trees &&
-                     skip.shape(1) == rows.shape(0) && skip.stride(1) == 1),
-          "skip must have the shape (trees, rows)");
+                     skip.shape(1) == rows.shape(0) && skip.stride(0) >= 0 && skip.stride(1) == 1),
+          "skip must have the shape (trees, rows), its rows side by side");
   nb::gil_scoped_release release;
   jarf::add_predictions(forest.view, rows.data(), rows.shape(0), rows.shape(1),
                         skips ? skip.data() : nullptr, skips ? skip.stride(0) : 0, sums.data());
@@ -242,30 +244,44 @@ std::vector<T> to_vector(In<T, 1> array) {
 }
 
 inline void make_axes(jarf::AxesSpec* self, std::size_t n_candidates, In<double, 1> chances) {
+  jarf::check_n_candidates(n_candidates);
+  jarf::check_chances(chances.data(), chances.shape(0));
   new (self) jarf::AxesSpec;
   self->n_candidates = n_candidates;
   self->chances = to_vector<double>(chances);
 }
 
 inline void make_sparse_random(jarf::SparseRandomSpec* self, std::size_t n_candidates,
-                               double mean_size, In<float, 1> scales) {
-  require(mean_size > 0.0 && mean_size <= static_cast<double>(scales.shape(0)),
-          "mean_size must lie between 0 and the number of columns");
+                               double mean_size, In<float, 1> scales, In<double, 1> chances) {
+  jarf::check_n_candidates(n_candidates);
+  jarf::check_sparse_random(mean_size, scales.data(), scales.shape(0));
+  jarf::check_chances(chances.data(), chances.shape(0));
   new (self) jarf::SparseRandomSpec;
   self->n_candidates = n_candidates;
   self->mean_size = mean_size;
   self->scales = to_vector<float>(scales);
+  self->chances = to_vector<double>(chances);
+}
+
+// LAPACK's dsyev out of SciPy's capsule, whose name is the signature of the function in it.
+inline jarf::Dsyev dsyev_of(nb::handle capsule) {
+  require(PyCapsule_CheckExact(capsule.ptr()), "dsyev must be a capsule of SciPy's cython_lapack");
+  const char* name = PyCapsule_GetName(capsule.ptr());
+  const char* begins = "void (char *, char *, int *, ";
+  require(name && std::strncmp(name, begins, std::strlen(begins)) == 0 &&
+              std::count(name, name + std::strlen(name), ',') == 8,
+          "dsyev is a capsule of another function");
+  return reinterpret_cast<jarf::Dsyev>(PyCapsule_GetPointer(capsule.ptr(), name));
 }
 
 inline void make_canonical(jarf::CanonicalSpec* self, std::size_t n_features, bool resample,
                            std::size_t max_rows, std::size_t max_components, nb::handle dsyev,
                            In<double, 1> chances) {
+  jarf::check_chances(chances.data(), chances.shape(0));
+  const jarf::Dsyev function = dsyev_of(dsyev);
   new (self) jarf::CanonicalSpec;
   self->chances = to_vector<double>(chances);
-  void* pointer = PyCapsule_GetPointer(dsyev.ptr(), PyCapsule_GetName(dsyev.ptr()));
-  if (!pointer) throw nb::python_error();
-  self->options = {n_features, resample, max_rows, max_components,
-                   reinterpret_cast<jarf::Dsyev>(pointer)};
+  self->options = {n_features, resample, max_rows, max_components, function};
 }
 
 // Gradients of one surrogate at all training rows; checked when made, kept alive by the recipe.
@@ -273,14 +289,11 @@ struct Gradients {
   Gradients(In<float, 2> values_, In<std::int32_t, 2> features_, std::size_t n_features_)
       : values(values_), features(features_), n_features(n_features_) {
     const bool dense = features.shape(0) == 0;
-    require(dense ? values.shape(1) == n_features
-                  : features.shape(0) == values.shape(0) && features.shape(1) == values.shape(1),
+    require(dense || (features.shape(0) == values.shape(0) &&
+                      features.shape(1) == values.shape(1)),
             "gradients must be dense, or name the column of every entry");
-    for (std::size_t k = 0; !dense && k < features.size(); ++k) {
-      require(features.data()[k] >= 0 && static_cast<std::size_t>(features.data()[k]) < n_features,
-              "a gradient names a column that is not there");
-    }
     view = {values.data(), dense ? nullptr : features.data(), values.shape(1)};
+    jarf::check_gradients(view, values.shape(0), n_features);
   }
   In<float, 2> values;
   In<std::int32_t, 2> features;
@@ -310,6 +323,9 @@ inline void make_gradient_draws(GradientDrawsSpec* self,
                                 In<float, 1> spreads, std::size_t n_candidates, std::size_t n_rows,
                                 std::size_t n_loadings) {
   require(!sources.empty() && n_rows > 0, "directions need a source and at least one row");
+  require(std::find(sources.begin(), sources.end(), nullptr) == sources.end(),
+          "a source is None");
+  jarf::check_n_candidates(n_candidates);
   new (self) GradientDrawsSpec;
   self->sources = std::move(sources);
   self->spreads = to_vector<float>(spreads);
@@ -326,7 +342,8 @@ inline void make_large_nodes(jarf::LargeNodesSpec* self, std::size_t min_rows,
 
 inline void make_sequence(jarf::SequenceSpec* self,
                           std::vector<std::shared_ptr<jarf::ProposalSpec>> parts) {
-  require(!parts.empty(), "a sequence needs at least one proposal");
+  require(!parts.empty() && std::find(parts.begin(), parts.end(), nullptr) == parts.end(),
+          "a sequence needs at least one proposal, and none of them may be None");
   new (self) jarf::SequenceSpec;
   self->parts = std::move(parts);
 }
@@ -335,25 +352,27 @@ inline void register_forest(nb::module_& m) {
   nb::class_<TrainingColumns>(m, "TrainingColumns")
       .def(nb::init<In<float, 2>, In<std::uint8_t, 2>, In<float, 2>, In<float, 2>,
                     In<std::int32_t, 1>>(),
-           "values"_a, "codes"_a, "lowest"_a, "highest"_a, "n_bins"_a);
-  m.def("bin_columns", &bin_columns, "values"_a, "codes"_a.noconvert(), "lowest"_a.noconvert(),
-        "highest"_a.noconvert(), "n_bins"_a.noconvert());
-  m.def("project_columns", &project_columns, "values"_a, "starts"_a, "features"_a, "loadings"_a,
-        "out"_a.noconvert());
+           as_is("values"), as_is("codes"), as_is("lowest"), as_is("highest"), as_is("n_bins"));
+  nb::class_<RotatedColumns, TrainingColumns>(m, "RotatedColumns")
+      .def(nb::init<In<float, 2>, In<std::int32_t, 1>, In<std::int32_t, 1>, In<float, 1>>(),
+           as_is("values"), as_is("starts"), as_is("features"), as_is("loadings"));
+  m.def("bin_columns", &bin_columns, as_is("values"), as_is("codes"), as_is("lowest"),
+        as_is("highest"), as_is("n_bins"));
 
   nb::class_<jarf::ProposalSpec>(m, "Proposal");
   nb::class_<jarf::AxesSpec, jarf::ProposalSpec>(m, "Axes")
-      .def("__init__", &make_axes, "n_candidates"_a, "chances"_a);
+      .def("__init__", &make_axes, "n_candidates"_a, as_is("chances"));
   nb::class_<jarf::SparseRandomSpec, jarf::ProposalSpec>(m, "SparseRandom")
-      .def("__init__", &make_sparse_random, "n_candidates"_a, "mean_size"_a, "scales"_a);
+      .def("__init__", &make_sparse_random, "n_candidates"_a, "mean_size"_a, as_is("scales"),
+           as_is("chances"));
   nb::class_<jarf::CanonicalSpec, jarf::ProposalSpec>(m, "CanonicalCorrelation")
       .def("__init__", &make_canonical, "n_features"_a, "resample"_a, "max_rows"_a,
-           "max_components"_a, "dsyev"_a, "chances"_a);
+           "max_components"_a, "dsyev"_a, as_is("chances"));
   nb::class_<Gradients>(m, "Gradients")
-      .def(nb::init<In<float, 2>, In<std::int32_t, 2>, std::size_t>(), "values"_a, "features"_a,
-           "n_features"_a);
+      .def(nb::init<In<float, 2>, In<std::int32_t, 2>, std::size_t>(), as_is("values"),
+           as_is("features"), "n_features"_a);
   nb::class_<GradientDrawsSpec, jarf::ProposalSpec>(m, "GradientDraws")
-      .def("__init__", &make_gradient_draws, "sources"_a, "spreads"_a, "n_candidates"_a,
+      .def("__init__", &make_gradient_draws, "sources"_a, as_is("spreads"), "n_candidates"_a,
            "n_rows"_a, "n_loadings"_a);
   nb::class_<jarf::LargeNodesSpec, jarf::ProposalSpec>(m, "LargeNodes")
       .def("__init__", &make_large_nodes, "min_rows"_a, "inner"_a);
@@ -361,19 +380,19 @@ inline void register_forest(nb::module_& m) {
       .def("__init__", &make_sequence, "parts"_a);
 
   nb::exception<jarf::Stopped>(m, "Stopped");
-  m.def("grow_tree", &grow_tree, "columns"_a, "proposal"_a, "criterion"_a, "labels"_a,
-        "responses"_a, "n_classes"_a, "weights"_a, "seed"_a, nb::kw_only(), "max_depth"_a,
+  m.def("grow_tree", &grow_tree, "columns"_a, "proposal"_a, "criterion"_a, as_is("labels"),
+        as_is("responses"), "n_classes"_a, as_is("weights"), "seed"_a, nb::kw_only(), "max_depth"_a,
         "max_leaves"_a, "min_split"_a, "min_leaf"_a,
-        "min_leaf_weight"_a, "min_gain"_a, "histogram_from"_a, "stop"_a);
+        "min_leaf_weight"_a, "min_gain"_a, "histogram_from"_a, as_is("stop"));
 
   nb::class_<CheckedObliqueForest>(m, "CheckedObliqueForest")
       .def(nb::init<In<std::int32_t, 2>, In<std::int32_t, 1>, In<std::int32_t, 1>,
                     In<std::int32_t, 1>, In<float, 1>, In<double, 2>, std::size_t, std::size_t>(),
-           "nodes"_a, "roots"_a, "starts"_a, "features"_a, "loadings"_a, "values"_a, "n_pure"_a,
-           "n_features"_a);
-  m.def("add_predictions", &add_predictions, "forest"_a, "rows"_a, "skip"_a.noconvert(),
-        "sums"_a.noconvert());
-  m.def("find_leaves", &find_leaves, "forest"_a, "rows"_a, "leaves"_a.noconvert());
+           as_is("nodes"), as_is("roots"), as_is("starts"), as_is("features"), as_is("loadings"),
+           as_is("values"), "n_pure"_a, "n_features"_a);
+  m.def("add_predictions", &add_predictions, "forest"_a, as_is("rows"), as_is("skip"),
+        as_is("sums"));
+  m.def("find_leaves", &find_leaves, "forest"_a, as_is("rows"), as_is("leaves"));
 }
 
 }  // namespace jarf_bindings

@@ -6,17 +6,39 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 namespace jarf {
 
 constexpr std::size_t kMaxBins = 256;
 
-// A view: the arrays belong to the caller. Without bins, `codes` is null.
+// A sparse vector over the columns. One feature of weight 1 is a plain axis.
+struct Direction {
+  const std::int32_t* features = nullptr;
+  const float* weights = nullptr;
+  std::size_t size = 0;
+  bool is_axis() const { return size == 1 && weights[0] == 1.0f; }
+};
+
+// What the columns of a rotated tree are: column k is the sum along direction k.
+struct Rotation {
+  const std::int32_t* starts;  // of each direction, in the two pools
+  const std::int32_t* features;
+  const float* loadings;
+  Direction direction(std::size_t k) const {
+    return {features + starts[k], loadings + starts[k],
+            static_cast<std::size_t>(starts[k + 1] - starts[k])};
+  }
+};
+
+// A view: the arrays belong to the caller. Without bins, `codes` is null. With a rotation, a tree
+// has `n_columns` rotated columns, which exist nowhere; `column` is still one of the matrix.
 struct Columns {
   const float* values;  // column after column
   std::size_t n_rows;
   std::size_t n_columns;
+  const Rotation* rotation = nullptr;
   const std::uint8_t* codes = nullptr;    // column after column
   const float* lowest = nullptr;          // (n_columns, kMaxBins): smallest value of each bin
   const float* highest = nullptr;         // (n_columns, kMaxBins): largest value of each bin
@@ -58,9 +80,11 @@ inline std::int32_t bin_column(const float* column, std::size_t n_rows, std::uin
   return each_its_own ? -static_cast<std::int32_t>(n_bins) : static_cast<std::int32_t>(n_bins);
 }
 
-// Smallest and largest of some values, in four lanes that do not wait for one another.
+// Smallest and largest of some values, in four lanes that do not wait for one another. Both are NaN
+// where one of the values is.
 inline void range_of(const float* values, std::size_t n, float& lowest, float& highest) {
   float low[4], high[4];
+  bool spoiled[4] = {};
   for (int lane = 0; lane < 4; ++lane) low[lane] = high[lane] = values[0];
   std::size_t i = 0;
   for (; i + 4 <= n; i += 4) {
@@ -68,14 +92,19 @@ inline void range_of(const float* values, std::size_t n, float& lowest, float& h
       const float value = values[i + lane];
       low[lane] = value < low[lane] ? value : low[lane];
       high[lane] = value > high[lane] ? value : high[lane];
+      spoiled[lane] |= value != value;
     }
   }
   for (; i < n; ++i) {
     low[0] = values[i] < low[0] ? values[i] : low[0];
     high[0] = values[i] > high[0] ? values[i] : high[0];
+    spoiled[0] |= values[i] != values[i];
   }
   lowest = std::min(std::min(low[0], low[1]), std::min(low[2], low[3]));
   highest = std::max(std::max(high[0], high[1]), std::max(high[2], high[3]));
+  if (spoiled[0] || spoiled[1] || spoiled[2] || spoiled[3]) {
+    lowest = highest = std::numeric_limits<float>::quiet_NaN();
+  }
 }
 
 // A float32 t with low <= t < high, as near to the middle as float32 allows.

@@ -15,6 +15,7 @@
 
 #include "columns.hpp"
 #include "packed_forest.hpp"
+#include "projection.hpp"
 #include "proposals.hpp"
 #include "split_search.hpp"
 
@@ -96,8 +97,10 @@ class Grower {
         limits_(limits),
         should_stop_(std::move(should_stop)),
         search_(target, rows_.size(), limits.min_leaf),
+        block_(columns, rows_.size()),
         values_(rows_.size()),
         best_values_(rows_.size()),
+        goes_left_(rows_.size()),
         right_(rows_.size()) {
     target_.set_min_side(limits.min_leaf_weight);
   }
@@ -162,6 +165,9 @@ class Grower {
         static_cast<std::size_t>(task.depth) >= limits_.max_depth) {
       return false;
     }
+    if (columns_.rotation && !block_.holds(task.begin, task.end) && block_.can_hold(n_rows)) {
+      block_.make(rows_.data(), task.begin, task.end, [&](std::size_t work) { pause(work); });
+    }
     found.split = Split();
     proposal_.begin({rows, n_rows, task.depth, task.memory, target_.labels(), &rng_});
     Direction candidate;
@@ -210,60 +216,35 @@ class Grower {
     return n_rows >= limits_.histogram_from && cells <= 4 * n_rows;
   }
 
-  // The rows' values along a direction, and their range.
+  // The rows' values along a direction, and their range. An axis of a rotated tree is one of its
+  // rotated columns.
   void project(const Direction& direction, const Task& task, float* out, float& lowest,
                float& highest) const {
-    const std::uint32_t* rows = rows_.data() + task.begin;
     const std::size_t n_rows = task.end - task.begin;
-    const float* column = columns_.column(direction.features[0]);
-    const float first = direction.weights[0];
-    if (direction.is_axis()) {
-      for (std::size_t i = 0; i < n_rows; ++i) out[i] = column[rows[i]];
+    if (columns_.rotation && block_.holds(task.begin, task.end)) {
+      block_.read(direction.features[0], task.begin, task.end, out);
     } else {
-      for (std::size_t i = 0; i < n_rows; ++i) out[i] = first * column[rows[i]];
-      std::size_t k = 1;
-      for (; k + 4 <= direction.size; k += 4) add_columns<4>(direction, k, rows, n_rows, out);
-      for (; k + 2 <= direction.size; k += 2) add_columns<2>(direction, k, rows, n_rows, out);
-      for (; k < direction.size; ++k) add_columns<1>(direction, k, rows, n_rows, out);
+      const Direction of_columns =
+          columns_.rotation ? columns_.rotation->direction(direction.features[0]) : direction;
+      project_rows(columns_, of_columns, rows_.data() + task.begin, n_rows, out);
     }
     range_of(out, n_rows, lowest, highest);
   }
 
-  // Adds a few weighted columns in one pass, one after the other for each row.
-  template <std::size_t n_columns>
-  void add_columns(const Direction& direction, std::size_t first, const std::uint32_t* rows,
-                   std::size_t n_rows, float* out) const {
-    const float* columns[n_columns];
-    float weights[n_columns];
-    for (std::size_t k = 0; k < n_columns; ++k) {
-      columns[k] = columns_.column(direction.features[first + k]);
-      weights[k] = direction.weights[first + k];
-    }
-    for (std::size_t i = 0; i < n_rows; ++i) {
-      float sum = out[i];
-      for (std::size_t k = 0; k < n_columns; ++k) sum += weights[k] * columns[k][rows[i]];
-      out[i] = sum;
-    }
-  }
-
   // Turns the node into an inner one and gives its rows to two children, order kept.
-  // Values along an oblique direction lie in `best_values_`.
+  // Values along anything but a column of the matrix lie in `best_values_`.
   std::pair<Task, Task> split(const Task& task, const Found& found) {
-    std::uint32_t* rows = rows_.data() + task.begin;
+    const std::uint32_t* rows = rows_.data() + task.begin;
     const std::size_t n_rows = task.end - task.begin;
     const float threshold = found.split.threshold;
     const Direction direction = found.direction();
-    const float* axis = direction.is_axis() ? columns_.column(direction.features[0]) : nullptr;
-    std::size_t n_left = 0, n_right = 0;
+    const bool is_column = direction.is_axis() && !columns_.rotation;
+    const float* axis = is_column ? columns_.column(direction.features[0]) : nullptr;
     for (std::size_t i = 0; i < n_rows; ++i) {
-      const std::uint32_t row = rows[i];
-      const bool left = (axis ? axis[row] : best_values_[i]) <= threshold;
-      rows[n_left] = row;
-      right_[n_right] = row;
-      n_left += left;
-      n_right += !left;
+      goes_left_[i] = (axis ? axis[rows[i]] : best_values_[i]) <= threshold;
     }
-    std::copy(right_.begin(), right_.begin() + n_right, rows + n_left);
+    const std::size_t n_left = partition(rows_.data() + task.begin, n_rows);
+    if (columns_.rotation) partition(block_.places() + task.begin, n_rows);
     tree_.gains[task.node] = found.gain;
     const std::int32_t feature = add_projection(direction);
     const std::size_t middle = task.begin + n_left;
@@ -271,6 +252,20 @@ class Grower {
     const Task right{middle, task.end, task.depth + 1, found.memory, add_node()};
     tree_.nodes[task.node] = {feature, threshold, {left.node, right.node}};
     return {left, right};
+  }
+
+  // Puts the entries of rows that go left in front, order kept; returns their number.
+  std::size_t partition(std::uint32_t* entries, std::size_t n_rows) {
+    std::size_t n_left = 0, n_right = 0;
+    for (std::size_t i = 0; i < n_rows; ++i) {
+      const std::uint32_t entry = entries[i];
+      entries[n_left] = entry;
+      right_[n_right] = entry;
+      n_left += goes_left_[i];
+      n_right += !goes_left_[i];
+    }
+    std::copy(right_.begin(), right_.begin() + n_right, entries + n_left);
+    return n_left;
   }
 
   std::int32_t add_projection(const Direction& direction) {
@@ -304,7 +299,9 @@ class Grower {
   Limits limits_;
   std::function<bool()> should_stop_;
   SplitSearch<Target> search_;
+  RotatedBlock block_;
   std::vector<float> values_, best_values_;
+  std::vector<std::uint8_t> goes_left_;
   std::vector<std::uint32_t> right_;
   std::size_t work_ = 0;
   GrownTree tree_;

@@ -4,9 +4,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <stdexcept>
-#include <string>
 
+#include "border.hpp"
 #include "packed_forest.hpp"
 
 namespace jarf {
@@ -70,12 +69,10 @@ struct ObliqueForest {
       return node.feature < -1 ? static_cast<std::size_t>(-2 - node.feature) < n_projections
                                : static_cast<std::size_t>(node.feature) < n_features;
     });
-    bool fine = starts[0] == 0 && static_cast<std::size_t>(starts[n_projections]) == n_loadings;
-    for (std::size_t k = 0; k < n_projections; ++k) fine = fine && starts[k] < starts[k + 1];
-    for (std::size_t k = 0; k < n_loadings; ++k) {
-      fine = fine && features[k] >= 0 && static_cast<std::size_t>(features[k]) < n_features;
-    }
-    if (!fine) throw std::invalid_argument("a projection points outside the columns or the pools");
+    check_projections(starts, n_projections, features, n_loadings, n_features);
+    require(n_pure <= trees.n_leaves && n_pure <= trees.n_outputs, "n_pure exceeds the values");
+    require(all_finite(trees.values, trees.n_leaves * trees.n_outputs),
+            "values of leaves must be finite");
   }
 };
 

@@ -1,4 +1,4 @@
-"""Made-up results, for everything that only reads stored rows."""
+"""Every estimator, small; a made-up table; made-up results, for what only reads stored rows."""
 
 import dataclasses
 import json
@@ -7,11 +7,50 @@ import hypothesis
 import numpy as np
 import pytest
 
+import jarf
+
 # The same examples in every run, however busy the machine is. To look for new ones:
 # pytest --hypothesis-profile=explore --hypothesis-seed=random
 hypothesis.settings.register_profile("repeatable", deadline=None, derandomize=True)
 hypothesis.settings.register_profile("explore", deadline=None)
 hypothesis.settings.load_profile("repeatable")
+
+ESTIMATORS = sorted(name for name in jarf.__all__ if hasattr(getattr(jarf, name), "fit"))
+_SMALL = {"n_estimators": 5, "random_state": 0}
+
+
+class Kind:
+    """One estimator of the library: how to make a small one, and what it answers."""
+
+    def __init__(self, name):
+        self.name, self.type = name, getattr(jarf, name)
+        self.regresses = name.endswith("Regressor")
+        self.transforms = hasattr(self.type, "transform")
+        self.known = set(self.type().get_params())
+
+    def make(self, **parameters):
+        """A small model; parameters that it does not have are left out."""
+        wanted = {**_SMALL, **parameters}
+        return self.type(**{key: wanted[key] for key in self.known & wanted.keys()})
+
+    def answer(self, model, X):
+        """All numbers that it says about some rows."""
+        if self.transforms:
+            return model.transform(X)
+        return model.predict(X) if self.regresses else model.predict_proba(X)
+
+
+@pytest.fixture(scope="session")
+def kinds():
+    """All public estimators."""
+    return [Kind(name) for name in ESTIMATORS]
+
+
+@pytest.fixture(params=ESTIMATORS)
+def kind(request):
+    """Each public estimator in turn."""
+    return Kind(request.param)
+
 
 EVIL = "<script>alert(1)</script>"
 DATA = {
@@ -131,6 +170,33 @@ def report_page(results_folder, tmp_path_factory):
     from jarf.report import build_report
 
     return build_report(results_folder, tmp_path_factory.mktemp("report"))
+
+
+@pytest.fixture(scope="session")
+def mixed_table():
+    """``make(n, seed) -> (frame, response)``: numbers, categories, flags and missing values."""
+    pd = pytest.importorskip("pandas")
+
+    def make(n, seed):
+        rng = np.random.default_rng(seed)
+        income, debt = rng.normal(size=(2, n))
+        frame = pd.DataFrame(
+            {
+                "income": income,
+                "debt": 100 * debt,
+                "savings": 0.8 * income + 0.2 * rng.normal(size=n),
+                "colour": rng.choice(["red", "green", "blue"], n),
+                "city": rng.choice([f"c{k}" for k in range(60)], n),
+                "member": (rng.random(n) < 0.4).astype(object),
+                "floor": pd.Categorical(rng.integers(0, 4, n)),
+            }
+        )
+        y = income + debt + 2 * (frame["colour"] == "red") + rng.normal(size=n) / 10
+        for name in ("income", "savings", "colour", "member"):
+            frame.loc[rng.random(n) < 0.15, name] = None
+        return frame, y.to_numpy()
+
+    return make
 
 
 @pytest.fixture(scope="session")

@@ -8,9 +8,14 @@ import pytest
 ROOT = Path(__file__).parents[1]
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/compare.md"])
-def test_python_blocks_run_in_order(page):
-    pytest.importorskip("xgboost")
+PAGES = ["README.md", "docs/compare.md", "docs/explain.md", "docs/export.md"]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_python_blocks_run_in_order(page, tmp_path, monkeypatch):
+    for name in ("xgboost", "matplotlib", "onnxruntime"):
+        pytest.importorskip(name)
+    monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), flags=re.S)
     assert blocks
     names: dict = {}

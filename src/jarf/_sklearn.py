@@ -5,7 +5,12 @@ When a scikit-learn release moves one of them, this is the file to mend.
 
 from __future__ import annotations
 
-from sklearn.base import _fit_context as fit_context
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import numpy as np
+from sklearn.base import _fit_context
 from sklearn.ensemble._base import _set_random_states as set_random_states
 from sklearn.utils._param_validation import (
     HasMethods,
@@ -13,6 +18,8 @@ from sklearn.utils._param_validation import (
     Options,
     StrOptions,
 )
+from sklearn.utils.multiclass import check_classification_targets as _check_classes
+from sklearn.utils.multiclass import type_of_target as _type_of_target
 from sklearn.utils.validation import _check_feature_names_in as check_feature_names_in
 from sklearn.utils.validation import _check_sample_weight as check_sample_weight
 
@@ -21,8 +28,57 @@ __all__ = [
     "Interval",
     "Options",
     "StrOptions",
+    "check_classification_targets",
     "check_feature_names_in",
     "check_sample_weight",
     "fit_context",
     "set_random_states",
+    "type_of_target",
 ]
+
+
+def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[Callable], Callable]:
+    """Decorate ``fit``: parameters are checked before it, and it is all or nothing.
+
+    A fit that fails or is interrupted leaves the estimator as it was: unfitted, or with what an
+    earlier fit gave it.
+
+    Parameters
+    ----------
+    prefer_skip_nested_validation : bool
+        Whether estimators that are fitted within need not check their parameters again.
+
+    Returns
+    -------
+    callable
+    """
+    checked = _fit_context(prefer_skip_nested_validation=prefer_skip_nested_validation)
+
+    def decorate(fit: Callable) -> Callable:
+        fit_checked = checked(fit)
+
+        @wraps(fit)
+        def all_or_nothing(estimator, *args: Any, **kwargs: Any):
+            before = dict(vars(estimator))
+            try:
+                return fit_checked(estimator, *args, **kwargs)
+            except BaseException:
+                vars(estimator).clear()
+                vars(estimator).update(before)
+                raise
+
+        return all_or_nothing
+
+    return decorate
+
+
+def check_classification_targets(y: Any) -> None:
+    """Refuse what is no class; numbers beyond 64 bits without a warning besides."""
+    with np.errstate(invalid="ignore"):
+        _check_classes(y)
+
+
+def type_of_target(y: Any) -> str:
+    """Say what kind of target ``y`` is; numbers beyond 64 bits without a warning besides."""
+    with np.errstate(invalid="ignore"):
+        return _type_of_target(y)

@@ -98,6 +98,29 @@ def test_a_broken_file_is_named(tmp_path):
         load_table(small(), tmp_path)
 
 
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_damaged_files_are_refused_or_read_as_a_table(frame, tmp_path, ending):
+    path = tmp_path / f"small.{ending}"
+    frame.to_csv(path, index=False) if ending == "csv" else frame.to_parquet(path)
+    content, refused = path.read_bytes(), 0
+    rng = np.random.default_rng(0)
+    for attempt in range(150):
+        damaged = bytearray(content)
+        if attempt % 3:
+            damaged[rng.integers(len(content))] ^= 1 << rng.integers(8)
+        else:
+            del damaged[rng.integers(len(content)) :]
+        path.write_bytes(damaged)
+        try:
+            table = load_table(small(), tmp_path)
+        except DatasetError:
+            refused += 1
+        else:
+            assert table.X.shape[1] == 2
+            assert len(table.X) == len(table.y) <= 20
+    assert refused > 20
+
+
 @pytest.mark.parametrize("name", ["../secret", "a/b", "", ".hidden", "a b"])
 def test_names_cannot_leave_the_folder(name):
     with pytest.raises(ValueError, match="a dataset name may hold"):
@@ -131,6 +154,9 @@ def test_download_is_kept_with_a_checksum(frame, tmp_path):
     assert calls == [7]
     stored = tmp_path / "cache" / "small.parquet"
     frame.iloc[:10].to_parquet(stored)
+    with pytest.raises(DatasetError, match="does not match its checksum"):
+        load_table(dataset, fetch=fetch)
+    stored.write_bytes(b"PAR1 is not read before its checksum is")
     with pytest.raises(DatasetError, match="does not match its checksum"):
         load_table(dataset, fetch=fetch)
 

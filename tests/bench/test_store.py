@@ -48,12 +48,67 @@ def test_a_half_written_line_is_ignored_and_repaired(folder, cut):
     assert all(json.loads(line) for line in path.read_text().splitlines())
 
 
-def test_garbage_lines_do_not_stop_reading(folder):
+HOSTILE = [
+    b"\x00\xff",
+    b"",
+    b"[1, 2]",
+    b'{"dataset": "d"}',
+    b"[" * 100_000,
+    b"9" * 10_000,
+    json.dumps(row(7, dataset=["d"])).encode(),
+    json.dumps(row("7")).encode(),
+    json.dumps(row(7, metrics=[1])).encode(),
+    json.dumps(row(7, metrics={"kappa": "<script>"})).encode(),
+]
+
+
+@pytest.mark.parametrize("line", HOSTILE, ids=range(len(HOSTILE)))
+def test_a_line_that_is_no_row_is_refused_by_number(folder, line):
     with ResultStore(folder, SETTINGS) as store:
         store.append(row(0))
-    with (folder / "rows.jsonl").open("ab") as stream:
-        stream.write(b'\x00\xff\n[1, 2]\n{"dataset": "d"}\n')
-    assert len(read_rows(folder)) == 1
+    path = folder / "rows.jsonl"
+    before = path.read_bytes() + line + b"\n"
+    path.write_bytes(before)
+    for read in (read_rows, lambda folder: ResultStore(folder, SETTINGS)):
+        with pytest.raises(StoreError, match="line 2 is damaged"):
+            read(folder)
+    assert path.read_bytes() == before
+
+
+def test_rows_of_the_first_runs_have_no_checksum(folder):
+    ResultStore(folder, SETTINGS).close()
+    (folder / "rows.jsonl").write_text(json.dumps(row(3)) + "\n")
+    assert read_rows(folder) == [row(3)]
+
+
+def test_a_flipped_bit_never_changes_a_row(folder):
+    with ResultStore(folder, SETTINGS) as store:
+        for fold in range(4):
+            store.append(row(fold, metrics={"kappa": 0.123456 * fold}))
+    path, rows = folder / "rows.jsonl", read_rows(folder)
+    content = path.read_bytes()
+    refused = 0
+    for bit in range(0, 8 * len(content), 3):
+        damaged = bytearray(content)
+        damaged[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(damaged)
+        try:
+            found = read_rows(folder)
+        except StoreError:
+            refused += 1
+            continue
+        # It hit a checksum, whose row is whole, or the end of the last line, which is then half.
+        assert [{k: r[k] for k in rows[0]} for r in found] in (rows, rows[:-1])
+    assert refused > 0.8 * len(range(0, 8 * len(content), 3))
+
+
+@pytest.mark.parametrize("name", ["run.json", "environment.json"])
+@pytest.mark.parametrize("content", [b"", b"{", b"\xff\xfe", b"7", b"[" * 100_000])
+def test_damaged_settings_are_refused_by_name(folder, name, content):
+    ResultStore(folder, SETTINGS, {"jarf": "1"}).close()
+    (folder / name).write_bytes(content)
+    with pytest.raises(StoreError, match=f"{name} is damaged"):
+        ResultStore(folder, SETTINGS, {"jarf": "1"})
 
 
 def test_a_folder_belongs_to_one_run(folder):
@@ -123,6 +178,23 @@ def test_a_disk_that_fills_up_within_a_line(folder):
         store.append(row(2))
     lines = (folder / "rows.jsonl").read_text().splitlines()
     assert [json.loads(line)["fold"] for line in lines] == [0, 2]
+
+
+def test_a_full_disk_while_rows_are_dropped_loses_none(folder):
+    resource = pytest.importorskip("resource")
+    with ResultStore(folder, SETTINGS) as store:
+        for fold in range(4):
+            store.append(row(fold))
+        soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100, hard))
+        try:
+            with pytest.raises(StoreError, match="cannot write results"):
+                store.forget(list(store.rows)[:1])
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        store.append(row(4))
+    assert [r["fold"] for r in read_rows(folder)] == [0, 1, 2, 3, 4]
+    assert not list(folder.glob("*.part"))
 
 
 def test_a_folder_that_cannot_be_made(tmp_path):

@@ -104,12 +104,19 @@ def test_read_only_folder(tmp_path, capsys):
     assert "cannot write results" in capsys.readouterr().err
 
 
+def take_interrupts():
+    """Undo what a shell does to jobs in the background: they ignore Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_interrupt_stops_cleanly(tmp_path, jobs):
     out = tmp_path / "results"
     command = [sys.executable, "-m", "jarf.cli", "reproduce", "--quick", "--only", "simulation"]
     command += ["--jobs", jobs, "--methods", "RF", "--out", str(out)]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command, stderr=subprocess.PIPE, text=True, preexec_fn=take_interrupts
+    )
     deadline = time.monotonic() + 120
     path = out / "rows.jsonl"
     while not (path.is_file() and path.read_bytes().count(b"\n") >= 2):

@@ -1,11 +1,16 @@
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
-from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
+from sklearn.ensemble import (
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from jarf import JacobianFeatures
+from jarf import JacobianFeatures, JacobianPreconditioner
 from jarf.datasets import make_rotated_halfspace
 from jarf.ensemble._features import draw_directions
 
@@ -62,6 +67,45 @@ def test_names():
     model = JacobianFeatures(2, switch="on", random_state=0).set_output(transform="pandas")
     out = model.fit(frame, y).transform(frame)
     assert list(out.columns) == [*"abcde", "jacobian0", "jacobian1"]
+
+
+def mixed_table(n=400):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(X[:n], columns=list("abcde"))
+    frame["kind"] = rng.choice(["x", "y"], n)
+    frame["town"] = rng.integers(0, 60, n).astype(str)
+    frame.loc[::7, "b"] = np.nan
+    return frame, y[:n]
+
+
+def test_tables_are_encoded():
+    frame, labels = mixed_table()
+    model = JacobianFeatures(3, switch="on", random_state=0).set_output(transform="pandas")
+    out = model.fit(frame, labels).transform(frame)
+    encoded = [*"ab", "b_or_missing", *"cde", "kind_x", "kind_y", "town_mean"]
+    assert list(out.columns) == [*encoded, "jacobian0", "jacobian1", "jacobian2"]
+    assert not out.isna().any(axis=None)
+    np.testing.assert_array_equal(out["kind_x"], frame["kind"] == "x")
+    plain = ["b_or_missing", "kind_x", "kind_y", "town_mean"]
+    mixed = np.abs(model.directions_).max(axis=1) > 0
+    assert set(np.array(encoded)[~mixed]) == set(plain)
+    polars = model.set_output(transform="default").transform(pl.from_pandas(frame))
+    np.testing.assert_array_equal(polars, out.to_numpy())
+    forest = make_pipeline(JacobianFeatures(3, random_state=0), RandomForestClassifier(20))
+    assert forest.fit(frame, labels).predict(frame).shape == labels.shape
+
+
+@pytest.mark.parametrize("kind", ["features", "map"])
+def test_training_rows_do_not_see_their_own_target(kind):
+    noise = np.random.default_rng(0).normal(size=2000)
+    frame = pd.DataFrame({"x": np.arange(2000.0), "id": [f"i{k // 2}" for k in range(2000)]})
+    model = {
+        "features": JacobianFeatures(1, switch="on", sources=("forest",), random_state=0),
+        "map": JacobianPreconditioner(RandomForestRegressor(5), random_state=0),
+    }[kind]
+    seen = model.fit_transform(frame, noise)[:, 1]
+    assert abs(np.corrcoef(seen, noise)[0, 1]) < 0.1
+    assert np.corrcoef(model.transform(frame)[:, 1], noise)[0, 1] > 0.5
 
 
 def test_same_bits_for_any_n_jobs():

@@ -126,3 +126,11 @@ def test_broken_forests_are_refused(monkeypatch):
     forest.nodes[0, 2] = 0
     with pytest.raises(ValueError, match="earlier node"):
         forest.checked()
+
+
+def test_arrays_that_were_checked_cannot_be_changed():
+    model = SPORFClassifier(3, random_state=0).fit(WINE, KIND)
+    model.predict(WINE)
+    for name in ("nodes", "roots", "starts", "features", "loadings", "values"):
+        with pytest.raises(ValueError, match="read-only"):
+            getattr(model.forest_, name)[0] = 0

@@ -178,7 +178,8 @@ def test_sources_find_the_direction(name, task):
     target = Target.of_classes(labels, 2, "gini")
     if task == "regression":
         target = Target.of_responses(np.tanh(data[:, 0] + data[:, 1]))
-    gradients = SOURCES[name](table, target, np.random.RandomState(0), 1)
+    source = SOURCES[name](table, target, np.random.RandomState(0), 1)
+    gradients = source.gradients(table, target, 1)
     assert gradients.shape == data.shape
     leading = np.linalg.eigh(gradients.T @ gradients)[1][:, -1]
     assert abs(leading @ [0.5**0.5, 0.5**0.5, 0, 0, 0]) > 0.95

@@ -179,7 +179,7 @@ def test_frames_and_names():
         ({"y": np.zeros(400)}, "only one class"),
         ({"y": y[:-1]}, "inconsistent"),
         ({"X": np.where(X > 2, np.inf, X)}, "infinity"),
-        ({"X": X.astype(str) + "a", "categorical_features": None}, "column 0 holds text"),
+        ({"X": X.astype("U32"), "categorical_features": None}, "column 0 holds text"),
         ({"X": X[:1], "y": y[:1]}, "minimum of 2"),
         ({"surrogate": LinearSVC()}, "LinearSVC has no predict_proba"),
         ({"step": 0.0}, "step"),

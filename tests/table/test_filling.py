@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from jarf.table._filling import LinearFill
+from jarf.table._filling import ForestFill, LinearFill, make_filling
 
 
 def normal(n=4000, d=5, seed=0):
@@ -55,3 +55,39 @@ def test_a_row_of_nothing_gets_the_means():
     X[0] = np.nan
     filled = LinearFill(X).fill(X[:1])
     np.testing.assert_allclose(filled[0], np.nanmean(X, axis=0))
+
+
+def test_forests_see_what_is_not_linear():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(2000, 3))
+    X = np.column_stack([x, x[:, 0] ** 2, 1e300 * np.abs(x[:, 1])])
+    gone = rng.random(X.shape) < 0.1
+    holes = np.where(gone, np.nan, X)
+    errors = [
+        np.mean((fill(holes).fill(holes) - X)[gone[:, 3], 3] ** 2)
+        for fill in (LinearFill, ForestFill)
+    ]
+    assert errors[1] < 0.5 * errors[0]
+    new = np.array([[2.0, 1.0, np.nan, np.nan, np.nan]])
+    filled = ForestFill(holes[:, :]).fill(new)[0]
+    assert filled[:2].tolist() == [2.0, 1.0]
+    assert 2.5 < filled[3] < 5.5
+    assert 0.5e300 < filled[4] < 1.5e300
+
+
+@pytest.mark.parametrize(
+    ("shape", "holes", "kind"),
+    [
+        ((19, 3), True, type(None)),
+        ((30, 1), True, type(None)),
+        ((30, 501), True, type(None)),
+        ((30, 51), True, LinearFill),
+        ((30, 3), False, LinearFill),
+        ((30, 3), True, ForestFill),
+    ],
+)
+def test_which_filling(shape, holes, kind):
+    V = np.random.default_rng(0).normal(size=shape)
+    if holes:
+        V[0, 0] = np.nan
+    assert type(make_filling(lambda: V, *shape)) is kind

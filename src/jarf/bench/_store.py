@@ -10,53 +10,51 @@ from io import FileIO
 from pathlib import Path
 from typing import Any
 
+from jarf.bench._rows import StoreError, parse_lines, read_json, row_key, row_line
+
 __all__ = ["ResultStore", "StoreError", "read_rows"]
-
-KEY = ("dataset", "method", "variant", "repeat", "fold", "cap", "seed")
-
-
-class StoreError(RuntimeError):
-    """The results folder cannot be written, or belongs to another run."""
-
-
-def row_key(row: dict[str, Any]) -> tuple[Any, ...]:
-    """Identity of a row: the same as ``Job.key``."""
-    return tuple(row[name] for name in KEY)
 
 
 def read_rows(folder: str | os.PathLike[str]) -> list[dict[str, Any]]:
-    """All whole rows of a results folder; a half-written last line is left out.
+    """All rows of a results folder; a half-written last line is left out.
 
-    Of two rows with the same key the first counts.
+    Parameters
+    ----------
+    folder : path
+
+    Returns
+    -------
+    list of dict
+
+    Raises
+    ------
+    StoreError
+        Where there are no results, or a line of them is damaged.
     """
     path = Path(folder) / "rows.jsonl"
     if not path.is_file():
         raise StoreError(f"{folder} holds no results (no rows.jsonl)")
-    rows: dict[tuple[Any, ...], dict[str, Any]] = {}
-    for line in path.read_bytes().split(b"\n")[:-1]:
-        row = _parse(line)
-        if row is not None:
-            rows.setdefault(row_key(row), row)
-    return list(rows.values())
-
-
-def _parse(line: bytes) -> dict[str, Any] | None:
-    try:
-        row = json.loads(line)
-    except ValueError:
-        return None
-    return row if isinstance(row, dict) and all(name in row for name in KEY) else None
+    return list(parse_lines(path.read_bytes(), path).values())
 
 
 def write_json(path: Path, value: Any) -> None:
+    """Replace a JSON file at once."""
+    write_whole(path, json.dumps(value, indent=1, sort_keys=True) + "\n")
+
+
+def write_whole(path: Path, text: str) -> None:
     """Replace a file at once: a reader sees the old or the new one, never a part."""
     scratch = path.with_name(path.name + ".part")
-    with scratch.open("w", encoding="utf-8") as stream:
-        json.dump(value, stream, indent=1, sort_keys=True)
-        stream.write("\n")
-        stream.flush()
-        os.fsync(stream.fileno())
-    os.replace(scratch, path)
+    try:
+        with scratch.open("w", encoding="utf-8") as stream:
+            stream.write(text)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.replace(scratch, path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            scratch.unlink()
+        raise
 
 
 class ResultStore:
@@ -88,6 +86,7 @@ class ResultStore:
             self._claim(settings)
             self._remember(environment or {})
             self._repair()
+            self.rows = parse_lines(self.path.read_bytes(), self.path)
             self._stream = self._open()
         except OSError as error:
             self._unlock()
@@ -95,14 +94,13 @@ class ResultStore:
         except StoreError:
             self._unlock()
             raise
-        self.rows = {row_key(row): row for row in read_rows(self.folder)}
 
     def _claim(self, settings: dict[str, Any]) -> None:
         path = self.folder / "run.json"
         if not path.is_file():
             write_json(path, settings)
             return
-        stored = json.loads(path.read_text(encoding="utf-8"))
+        stored = read_json(path, dict, {})
         different = sorted(k for k in settings if stored.get(k) != settings[k])
         fixed = [name for name in different if not name.endswith("repeats")]
         if fixed:
@@ -115,7 +113,7 @@ class ResultStore:
 
     def _remember(self, environment: dict[str, Any]) -> None:
         path = self.folder / "environment.json"
-        known = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []
+        known = read_json(path, list, [])
         if environment not in known:
             write_json(path, [*known, environment])
 
@@ -139,7 +137,7 @@ class ResultStore:
         key = row_key(row)
         if key in self.rows:
             raise ValueError(f"a row for {key} is already stored")
-        line = memoryview(_line(row).encode())
+        line = memoryview(row_line(row).encode())
         end = self._stream.seek(0, os.SEEK_END)
         try:
             while line:  # a disk that fills up takes a part of it before it refuses
@@ -157,17 +155,14 @@ class ResultStore:
     def forget(self, keys: Iterable[tuple[Any, ...]]) -> None:
         """Drop rows, such as failed ones to be tried again, by writing the file anew."""
         drop = set(keys)
-        kept = [row for key, row in self.rows.items() if key not in drop]
-        scratch = self.path.with_name("rows.jsonl.part")
-        self._stream.close()
-        with scratch.open("w", encoding="utf-8") as stream:
-            for row in kept:
-                stream.write(_line(row))
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(scratch, self.path)
-        self._stream = self._open()
-        self.rows = {row_key(row): row for row in kept}
+        kept = {key: row for key, row in self.rows.items() if key not in drop}
+        try:
+            write_whole(self.path, "".join(map(row_line, kept.values())))
+            self._stream.close()
+            self._stream = self._open()
+        except OSError as error:
+            raise _cannot_write(self.folder, error) from error
+        self.rows = kept
 
     def close(self) -> None:
         """Close the file and let another process have the folder."""
@@ -198,17 +193,6 @@ def _lock(path: Path) -> Any:
         stream.close()
         raise StoreError(f"another run is writing to {path.parent}") from error
     return stream
-
-
-def _line(row: dict[str, Any]) -> str:
-    return json.dumps(row, separators=(",", ":"), default=_plain) + "\n"
-
-
-def _plain(value: Any) -> Any:
-    """NumPy scalars and arrays as plain JSON."""
-    if hasattr(value, "tolist"):
-        return value.tolist()
-    raise TypeError(f"{type(value).__name__} cannot be stored in a row")
 
 
 def _cannot_write(folder: Path, error: OSError) -> StoreError:

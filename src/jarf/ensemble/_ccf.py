@@ -17,7 +17,7 @@ _CONSTRAINTS = {"projection_bootstrap": ["boolean"]}
 class _CanonicalCorrelationForest(ObliqueForest):
     projection_bootstrap: bool
 
-    def _proposal(self, X: np.ndarray) -> Any:
+    def _proposal(self, X: np.ndarray, context: Any) -> Any:
         plain = self._plain_axes
         n_plain, n_mixed = int(plain.sum()), int((~plain).sum())
         n_drawn = None if self.max_features is None else self._n_candidates(n_mixed or 1)

@@ -9,20 +9,23 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin, clone, is_classifier
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from jarf._progress import Stages
 from jarf._sklearn import (
     HasMethods,
     Interval,
     StrOptions,
+    check_classification_targets,
     check_feature_names_in,
     fit_context,
+    type_of_target,
 )
 from jarf.ensemble._growing import Target
 from jarf.ensemble._sources import SOURCES, Table
 from jarf.geometry import spectrum
+from jarf.gradients import column_std
+from jarf.table import TableEncoder, fit_table, read_table, take_tables
 
 # Rows that the switch learns from and is scored on at most.
 MAX_LEARN, MAX_SCORE = 4000, 4000
@@ -35,7 +38,11 @@ class JacobianFeatures(TransformerMixin, BaseEstimator):
     sums of the gradients at a few random rows. Replacing the columns would take the axes away;
     here a booster keeps them and may use the new ones where they help. An honest switch finds out
     whether they do: on rows whose labels no surrogate saw, a model with them must beat the same
-    model without them by more than one standard error, or ``X`` is returned as it is.
+    model without them by more than one standard error, or none are appended.
+
+    A table of more than numbers is encoded first, so that any model can take the result: one
+    column a level (target means for a category of many levels), missing numbers filled and a
+    second column with the missing ones set apart. Directions are made of numbers only.
 
     Parameters
     ----------
@@ -46,14 +53,20 @@ class JacobianFeatures(TransformerMixin, BaseEstimator):
     switch : {"auto", "on"} or estimator, default="auto"
         "auto" decides with a small scikit-learn gradient booster, an estimator with that one;
         "on" always appends.
+    categorical_features : "from_dtype", None or array-like, default="from_dtype"
+        Which columns are categories: those of text or category type, none, or names, indices
+        or a mask.
     n_jobs : int, default=None
     random_state : int, RandomState instance or None, default=None
     verbose : int, default=0
 
     Attributes
     ----------
-    directions_ : ndarray of shape (n_features, n_directions)
-        Columns W, for ``X`` in standard deviations; no columns where the switch is off.
+    directions_ : ndarray of shape (n_encoded_features, n_directions)
+        Columns W, for the encoded ``X`` in standard deviations; no columns where the switch is
+        off.
+    table_ : TableEncoder
+        How ``X`` becomes numbers.
     switched_on_ : bool
     gain_, gain_standard_error_ : float
         What the switch measured: decrease of the loss per row (log loss, or squared error);
@@ -75,11 +88,13 @@ class JacobianFeatures(TransformerMixin, BaseEstimator):
     """
 
     directions_: np.ndarray
+    table_: TableEncoder
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
         "n_directions": [Interval(Integral, 1, None, closed="left"), None],
         "sources": [tuple, list],
         "switch": [StrOptions({"auto", "on"}), HasMethods(["fit", "predict"])],
+        "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
@@ -91,6 +106,7 @@ class JacobianFeatures(TransformerMixin, BaseEstimator):
         *,
         sources=("forest", "whitened", "kernel"),
         switch="auto",
+        categorical_features="from_dtype",
         n_jobs=None,
         random_state=None,
         verbose=0,
@@ -98,6 +114,7 @@ class JacobianFeatures(TransformerMixin, BaseEstimator):
         self.n_directions = n_directions
         self.sources = sources
         self.switch = switch
+        self.categorical_features = categorical_features
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -108,7 +125,7 @@ class JacobianFeatures(TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or DataFrame of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
             Classes or numbers; :func:`sklearn.utils.multiclass.type_of_target` tells which.
 
@@ -116,17 +133,40 @@ class JacobianFeatures(TransformerMixin, BaseEstimator):
         -------
         self
         """
+        self._fit_table(X, y)
+        return self
+
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit_transform(self, X, y):
+        """Fit, and append the directions to the training rows.
+
+        The same as ``fit`` and ``transform``, but for target means of categories of many levels:
+        those of a training row are made from other rows.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_encoded_features + n_directions)
+        """
+        return self._appended(self._fit_table(X, y))
+
+    def _fit_table(self, X, y) -> np.ndarray:
+        """Fit, and return the encoded training rows."""
         unknown = sorted(set(self.sources) - set(SOURCES))
         if unknown or not self.sources:
             raise ValueError(f"sources must be among {sorted(SOURCES)}, got {self.sources!r}.")
         classes = self._has_classes(y)
-        X, y = validate_data(
+        X, y = fit_table(
             self,
             X,
             y,
+            classifies=classes,
             dtype=[np.float64, np.float32],
             order="C",
-            y_numeric=not classes,
             ensure_min_samples=2,
         )
         rng = check_random_state(self.random_state)
@@ -137,9 +177,9 @@ class JacobianFeatures(TransformerMixin, BaseEstimator):
         with stages.stage("directions"):
             self._learn(X, target, rng)
         if not self.switched_on_:
-            stages.note("the directions do not help here: X is returned as it is")
+            stages.note("the directions do not help here: none are appended")
             self.directions_ = self.directions_[:, :0]
-        return self
+        return X
 
     def _has_classes(self, y) -> bool:
         if not isinstance(self.switch, str):
@@ -156,15 +196,17 @@ class JacobianFeatures(TransformerMixin, BaseEstimator):
     def _learn(self, X, target: Target, rng) -> None:
         """Set ``directions_`` from surrogates of these rows."""
         self._mean = X.mean(axis=0, dtype=np.float64)
-        std = X.std(axis=0, dtype=np.float64)
+        std = column_std(X)
         self._scale = np.where(std > 0, std, 1.0)
-        table = Table.standardised(X, np.ones(len(X)))
+        table = Table.standardised(X, np.ones(len(X)), self.table_.is_number)
         gradients = []
         for name in self.sources:
-            found = SOURCES[name](table, target, rng, self.n_jobs) * table.oblique
+            source = SOURCES[name](table, target, rng, self.n_jobs)
+            found = source.gradients(table, target, self.n_jobs) * table.oblique
             size = np.sqrt(np.mean((found**2).sum(axis=1)))
             gradients.append(found / size if size > 0 else found)
-        wanted = self.n_directions or int(np.clip(X.shape[1], 4, 32))
+        n_numbers = int(self.table_.is_number.sum())
+        wanted = self.n_directions or int(np.clip(n_numbers, 4, 32))
         self.directions_ = draw_directions(gradients, wanted, rng)
 
     def _helps(self, X, y, target: Target, rng) -> bool:
@@ -207,18 +249,17 @@ class JacobianFeatures(TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or DataFrame of shape (n_samples, n_features)
 
         Returns
         -------
-        ndarray of shape (n_samples, n_features + n_directions)
+        ndarray of shape (n_samples, n_encoded_features + n_directions)
         """
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=[np.float64, np.float32], order="C", reset=False)
-        return self._appended(X)
+        return self._appended(read_table(self, X, dtype=[np.float64, np.float32], order="C"))
 
     def get_feature_names_out(self, input_features=None):
-        """Names of the columns of ``X``, then ``jacobian0``, ``jacobian1``, ...
+        """Names of the columns of the encoded ``X``, then ``jacobian0``, ``jacobian1``, ...
 
         Parameters
         ----------
@@ -229,12 +270,12 @@ class JacobianFeatures(TransformerMixin, BaseEstimator):
         ndarray of str
         """
         check_is_fitted(self)
-        names = check_feature_names_in(self, input_features)
+        names = self.table_.get_feature_names_out(check_feature_names_in(self, input_features))
         extra = [f"jacobian{k}" for k in range(self.directions_.shape[1])]
         return np.concatenate([names, np.array(extra, dtype=object)])
 
     def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
+        tags = take_tables(super().__sklearn_tags__())
         tags.target_tags.required = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

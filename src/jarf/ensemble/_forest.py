@@ -74,6 +74,22 @@ class Forest:
             n_features=n_features,
         )
 
+    @classmethod
+    def of_axes(cls, nodes, roots, values, n_features: int) -> Forest:
+        """Return a forest of axis-aligned cuts that was not grown here: weights are not known."""
+        return cls(
+            nodes=nodes,
+            roots=roots,
+            weights=np.ones(len(nodes)),
+            gains=np.zeros(len(nodes)),
+            starts=np.zeros(1, np.int32),
+            features=np.empty(0, np.int32),
+            loadings=np.empty(0, np.float32),
+            values=values,
+            n_pure=0,
+            n_features=n_features,
+        )
+
     def extended(self, trees: list[GrownTree]) -> Forest:
         """Return a forest with more trees behind the present ones."""
         n_nodes, n_loadings = len(self.nodes), len(self.loadings)
@@ -118,19 +134,19 @@ class Forest:
         return np.repeat(np.arange(self.n_trees), sizes)
 
     def checked(self) -> Any:
-        """Return the view that the predictor walks, made and checked once."""
+        """Return the view that the predictor walks, made and checked once.
+
+        The arrays cannot be written to from then on: a change would go unchecked.
+        """
         kind = backend().CheckedObliqueForest
         if not isinstance(self._checked, kind):
-            self._checked = kind(
-                self.nodes,
-                self.roots,
-                self.starts,
-                self.features,
-                self.loadings,
-                self.values,
-                self.n_pure,
-                self.n_features,
+            arrays = (
+                *(self.nodes, self.roots, self.starts),
+                *(self.features, self.loadings, self.values),
             )
+            for array in arrays:
+                array.flags.writeable = False
+            self._checked = kind(*arrays, self.n_pure, self.n_features)
         return self._checked
 
     def predict(self, X: np.ndarray, n_jobs: int | None, skip: np.ndarray | None = None):

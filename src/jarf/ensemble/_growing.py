@@ -21,6 +21,12 @@ MAX_BINS = 256
 HISTOGRAM_FROM = 1024
 
 
+def narrow(values: np.ndarray) -> np.ndarray:
+    """Weights as float32; what is too large for it at its limits."""
+    largest = np.finfo(np.float32).max
+    return np.clip(values, -largest, largest).astype(np.float32)
+
+
 class Target(NamedTuple):
     """Class numbers, or responses where ``n_classes`` is 0."""
 
@@ -39,7 +45,11 @@ class Target(NamedTuple):
             np.empty(0, np.int32), np.ascontiguousarray(responses, float), 0, "squared_error"
         )
 
-    def only(self, used: np.ndarray) -> Target:
+    def first_rows(self) -> np.ndarray:
+        """Find one row of every class; none in regression."""
+        return np.unique(self.labels, return_index=True)[1]
+
+    def only(self, used: np.ndarray | slice) -> Target:
         """Keep some rows."""
         if self.n_classes:
             return self._replace(labels=self.labels[used])
@@ -98,15 +108,12 @@ def make_space(X: np.ndarray, n_jobs: int | None = None, *, bins: bool = True) -
 
 
 def rotate_space(X: np.ndarray, rotation: tuple[np.ndarray, np.ndarray, np.ndarray]) -> Space:
-    """Make the columns of one tree from sparse projections (starts, features, loadings)."""
+    """Give one tree columns that are sparse projections (starts, features, loadings) of these.
+
+    They are made where they are needed, not all at once; ``X`` in column order is not copied.
+    """
     values = np.ascontiguousarray(X.T, dtype=np.float32)
-    rotated = np.empty((len(rotation[0]) - 1, values.shape[1]), np.float32)
-    backend().project_columns(values, *rotation, rotated)
-    nothing = np.empty((0, 0), np.float32)
-    columns = backend().TrainingColumns(
-        rotated, np.empty((0, 0), np.uint8), nothing, nothing, np.empty(0, np.int32)
-    )
-    return Space(columns, rotation)
+    return Space(backend().RotatedColumns(values, *rotation), rotation)
 
 
 def grow_tree(

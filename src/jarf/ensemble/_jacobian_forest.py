@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from numbers import Integral
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from jarf._progress import Stages
-from jarf._sklearn import StrOptions
+from jarf._sklearn import Interval, StrOptions
 from jarf.ensemble._backend import backend
 from jarf.ensemble._ccf import canonical_directions
-from jarf.ensemble._forest import Forest, GrownTree
+from jarf.ensemble._forest import Forest
 from jarf.ensemble._forest_docs import documented
 from jarf.ensemble._geometries import GEOMETRIES, PLAIN, Geometry
 from jarf.ensemble._growing import Target, grow_tree, grow_trees, make_space
 from jarf.ensemble._oblique import ForestClassifierMixin, ForestRegressorMixin, ObliqueForest
 from jarf.ensemble._race import MIN_ROWS as MIN_RACE_ROWS
 from jarf.ensemble._race import Pilot, RaceResult, run_race, score_splits
-from jarf.ensemble._sources import MAX_ENTRIES, SOURCES, Table
+from jarf.ensemble._sources import MAX_ENTRIES, Source, Table, fit_sources
+from jarf.gradients import column_std
 
 # A direction mixes the gradients of so many random rows of the node.
 N_MIXED = 8
@@ -36,31 +38,23 @@ class Gradients:
 
     Parameters
     ----------
+    sources : dict of str to Source
+        Fitted.
     table : Table
+        The rows.
     target : Target
-    geometries : sequence of Geometry
-    rng : RandomState
     n_jobs : int
     """
 
-    def __init__(self, table: Table, target: Target, geometries: Sequence[Geometry], rng, n_jobs):
-        self.table = table
-        self.packed: dict[Any, Any] = {}
+    def __init__(self, sources: dict[Any, Source], table: Table, target: Target, n_jobs):
+        self.is_number, self.n_oblique = table.is_number, int(table.oblique.sum())
+        self.arrays = {}
         self.diagonal = None
-        sources = {source for geometry in geometries for source in geometry.sources}
-        if any(geometry.power for geometry in geometries):
-            sources.add("forest")
-        own = [source for geometry in geometries for source in geometry.sources]
-        for source in dict.fromkeys([*SOURCES, *own]):
-            # Drawn for all, so that none shifts another.
-            seed = rng.randint(np.iinfo(np.int32).max)
-            if source not in sources:
-                continue
-            compute = SOURCES[source] if isinstance(source, str) else source
-            found = compute(table, target, np.random.RandomState(seed), n_jobs)
-            if source == "forest":
+        for name, source in sources.items():
+            found = source.gradients(table, target, n_jobs)
+            if name == "forest":
                 self.diagonal = np.average(found**2, axis=0, weights=table.weights)
-            self.packed[source] = _pack(found, table.oblique)
+            self.arrays[name] = _pack(found, table.oblique)
 
     def recipe(self, geometry: Geometry, spreads, n_axes: int, n_directions: int) -> Any:
         """What a node tries under a geometry; half as many draws where it has local directions."""
@@ -69,12 +63,12 @@ class Gradients:
             n_directions = -(-n_directions // 2)
         parts = [engine.Axes(n_axes, self._chances(geometry.power))]
         if geometry.sources:
-            sources = [self.packed[name] for name in geometry.sources]
+            sources = [engine.Gradients(*self.arrays[name]) for name in geometry.sources]
             draws = engine.GradientDraws(
                 sources, spreads, n_directions, N_MIXED, geometry.n_loadings
             )
             parts.append(engine.LargeNodes(MIN_ROWS, draws))
-        numbers = self.table.is_number
+        numbers = self.is_number
         if geometry.local and numbers.any():
             chances = None if numbers.all() else numbers.astype(float)
             local = canonical_directions(
@@ -91,18 +85,33 @@ class Gradients:
         return (share + 1e-4 / len(share)) ** power
 
 
-def _pack(gradients: np.ndarray, oblique: np.ndarray):
+def _pack(gradients: np.ndarray, oblique: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
     """Unit mean square, columns that stay axes set to zero, the largest entries of each row."""
     gradients = np.where(oblique, gradients, 0.0)
     size = np.sqrt(np.mean((gradients**2).sum(axis=1)))
     gradients = (gradients / size if size > 0 else gradients).astype(np.float32)
     d = gradients.shape[1]
     if d <= MAX_ENTRIES:
-        return backend().Gradients(gradients, np.empty((0, 0), np.int32), d)
+        return gradients, np.empty((0, 0), np.int32), d
     places = np.argpartition(-np.abs(gradients), MAX_ENTRIES - 1, axis=1)[:, :MAX_ENTRIES]
     places = np.sort(places, axis=1).astype(np.int32)
     values = np.ascontiguousarray(np.take_along_axis(gradients, places, axis=1))
-    return backend().Gradients(values, places, d)
+    return values, places, d
+
+
+def needed_sources(geometries: Sequence[Geometry]) -> list[Any]:
+    """All sources that these geometries draw from."""
+    found = [source for geometry in geometries for source in geometry.sources]
+    if any(geometry.power for geometry in geometries):
+        found.append("forest")
+    return list(dict.fromkeys(found))
+
+
+class Knowledge(NamedTuple):
+    """What all trees share: fitted surrogates, and how columns are standardised for them."""
+
+    sources: dict[Any, Source]
+    columns: Table  # of no rows
 
 
 class _JacobianForest(ObliqueForest):
@@ -111,8 +120,9 @@ class _JacobianForest(ObliqueForest):
     # directions have seen every label. See ``race_``.
     bootstrap, max_samples, oob_score = True, None, False
 
-    def _grow(self, X, weights, target: Target, seeds: np.ndarray) -> list[GrownTree]:
-        stages = Stages(type(self).__name__, self.verbose)
+    def _learn(self, X, weights, target: Target, stages: Stages) -> Knowledge:
+        """Hold the race and fit the winner's surrogates."""
+        super()._learn(X, weights, target, stages)
         table = Table.standardised(X, weights, ~self._plain_axes)
         rng = check_random_state(self.random_state)
         race_rng, final_rng = (np.random.RandomState(rng.randint(2**31 - 1)) for _ in range(2))
@@ -124,21 +134,20 @@ class _JacobianForest(ObliqueForest):
             geometries = tuple(known[name] for name in self.race_.winners)
         self.geometries_ = geometries
         with stages.stage("gradients"):
-            gradients = Gradients(table, target, geometries, final_rng, self.n_jobs)
-            self._made = [self._recipe_of(geometry, gradients, X) for geometry in geometries]
-        with stages.stage("fit"):
-            try:
-                trees = super()._grow(X, weights, target, seeds)
-            finally:
-                del self._made
-        self.stage_times_ = stages.times
-        return trees
+            needed = needed_sources(geometries)
+            fitted = fit_sources(needed, table, target, final_rng, self.n_jobs)
+        return Knowledge(fitted, table.only(slice(0)))
 
-    def _proposal(self, X: np.ndarray) -> Any:
-        return self._made[0]
+    def _context(self, learned: Knowledge, X, weights, target: Target, stages: Stages) -> Gradients:
+        with stages.stage("gradients"):
+            table = learned.columns.at(X, weights)
+            return Gradients(learned.sources, table, target, self.n_jobs)
 
-    def _proposals(self, X: np.ndarray) -> Callable[[int], Any]:
-        made = self._made
+    def _proposal(self, X: np.ndarray, context: Any) -> Any:
+        return self._recipe_of(self.geometry_, context, X)
+
+    def _proposals(self, X: np.ndarray, context: Any) -> Callable[[int], Any]:
+        made = [self._recipe_of(geometry, context, X) for geometry in self.geometries_]
         return lambda seed: made[seed % len(made)]
 
     @property
@@ -175,9 +184,9 @@ class _JacobianForest(ObliqueForest):
 
     def _recipe_of(self, geometry: Geometry, gradients: Gradients, X: np.ndarray) -> Any:
         d = X.shape[1]
-        std = np.std(X, axis=0, dtype=np.float64)
+        std = column_std(X)
         spreads = np.where(std > 0, std, 1.0).astype(np.float32)
-        n_directions = self._n_directions(int(gradients.table.oblique.sum()))
+        n_directions = self._n_directions(gradients.n_oblique)
         n_axes = self._n_candidates(d)
         if not geometry.is_plain:
             n_axes = min(n_axes, self._n_directions(d))
@@ -211,7 +220,9 @@ class _JacobianForest(ObliqueForest):
     def _track(self, X, table, target, learn, score, geometries, rng):
         """What makes the pilots of one split: surrogates that saw only its learning rows."""
         part, labels = table.only(learn), target.only(learn)
-        gradients = Gradients(part, labels, geometries, rng, self.n_jobs)
+        needed = needed_sources(geometries)
+        fitted = fit_sources(needed, part, labels, rng, self.n_jobs)
+        gradients = Gradients(fitted, part, labels, self.n_jobs)
         rows = np.asfortranarray(X[learn])
         space = make_space(rows, self.n_jobs)
         scored = np.ascontiguousarray(X[score])
@@ -246,7 +257,11 @@ def _constraints(base) -> dict[str, list[Any]]:
         for name, rule in base._parameter_constraints.items()
         if name not in ("bootstrap", "max_samples", "oob_score")
     }
-    return {**kept, "geometry": [StrOptions({"auto", "fast", *GEOMETRIES}), Geometry, list, tuple]}
+    return {
+        **kept,
+        "geometry": [StrOptions({"auto", "fast", *GEOMETRIES}), Geometry, list, tuple],
+        "surrogate_rows": [Interval(Integral, 2, None, closed="left"), None],
+    }
 
 
 @documented
@@ -268,6 +283,9 @@ class JacobianForestClassifier(ForestClassifierMixin, _JacobianForest):
         "auto" holds the race. "fast" skips it and takes the geometry that does best on average.
         A name of :data:`jarf.ensemble.GEOMETRIES`, or a :class:`jarf.ensemble.Geometry`, is taken
         as it is. A list of them holds a race between those and plain axes.
+    surrogate_rows : int or None, default=50_000
+        Race and surrogates see at most so many random rows (and one of every class); None: all.
+        Gradients are taken at every row.
     max_features : int, float, {"sqrt", "log2"} or None, default="sqrt"
         Number of axes that a node tries.
     <limits>
@@ -309,6 +327,7 @@ class JacobianForestClassifier(ForestClassifierMixin, _JacobianForest):
         *,
         criterion="gini",
         geometry="auto",
+        surrogate_rows=50_000,
         max_features="sqrt",
         max_depth=None,
         min_samples_split=2,
@@ -343,6 +362,9 @@ class JacobianForestRegressor(ForestRegressorMixin, _JacobianForest):
         "auto" holds the race. "fast" skips it and takes the geometry that does best on average.
         A name of :data:`jarf.ensemble.GEOMETRIES`, or a :class:`jarf.ensemble.Geometry`, is taken
         as it is. A list of them holds a race between those and plain axes.
+    surrogate_rows : int or None, default=50_000
+        Race and surrogates see at most so many random rows (and one of every class); None: all.
+        Gradients are taken at every row.
     max_features : int, float, {"sqrt", "log2"} or None, default=1.0
         Number of axes that a node tries.
     <limits>
@@ -379,6 +401,7 @@ class JacobianForestRegressor(ForestRegressorMixin, _JacobianForest):
         n_estimators=200,
         *,
         geometry="auto",
+        surrogate_rows=50_000,
         max_features=1.0,
         max_depth=None,
         min_samples_split=2,

@@ -11,17 +11,24 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier
 from sklearn.utils import check_random_state, compute_sample_weight
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from jarf._progress import Stages
-from jarf._sklearn import HasMethods, Interval, StrOptions, check_sample_weight, fit_context
+from jarf._sklearn import (
+    HasMethods,
+    Interval,
+    StrOptions,
+    check_classification_targets,
+    check_sample_weight,
+    fit_context,
+)
 from jarf.ensemble._axes import AxisForestClassifier, AxisForestRegressor
 from jarf.ensemble._docs import with_parameters
+from jarf.ensemble._oblique import ObliqueForest
 from jarf.ensemble._per_tree import PerTreeForest
 from jarf.geometry import JacobianPreconditioner
 from jarf.surrogate import check_surrogate, default_surrogate, fit_copy, thaw
-from jarf.table import fit_table, read_table
+from jarf.table import fit_table, read_table, take_tables
 
 _PRECONDITIONER_PARAMETERS = tuple(JacobianPreconditioner().get_params(deep=False))
 
@@ -55,6 +62,7 @@ class _JARF(BaseEstimator):
         min_weight_fraction_leaf=0.0,
         share="global",
         surrogate=None,
+        surrogate_rows=50_000,
         n_probes=10_000,
         step=0.1,
         step_rule="mad",
@@ -76,6 +84,7 @@ class _JARF(BaseEstimator):
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.share = share
         self.surrogate = surrogate
+        self.surrogate_rows = surrogate_rows
         self.n_probes = n_probes
         self.step = step
         self.step_rule = step_rule
@@ -136,9 +145,11 @@ class _JARF(BaseEstimator):
                 final = PerTreeForest(final, self.preconditioner_, n_jobs=self.n_jobs)
                 self.estimator_ = final.fit(X, target, weights, rng)
             else:
+                # Our forests want column after column; what they want is not copied.
+                order = "F" if isinstance(final, ObliqueForest) else "C"
                 self.estimator_ = fit_copy(
                     final,
-                    self.preconditioner_._map.transform(X),
+                    self.preconditioner_._map.transform(X, order),
                     target,
                     sample_weight=weights,
                     random_state=rng,
@@ -208,9 +219,7 @@ class _JARF(BaseEstimator):
     def _encode(self, y): ...
 
     def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
+        return take_tables(super().__sklearn_tags__())
 
 
 _SHARED_PARAMETERS = tuple(signature(_JARF).parameters)
@@ -270,6 +279,7 @@ class JARFClassifier(ClassifierMixin, _JARF):
         min_weight_fraction_leaf=0.0,
         share="global",
         surrogate=None,
+        surrogate_rows=50_000,
         n_probes=10_000,
         step=0.1,
         step_rule="mad",

@@ -16,13 +16,20 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import check_random_state, compute_sample_weight
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from jarf._sklearn import Interval, StrOptions, check_sample_weight, fit_context
+from jarf._progress import Stages
+from jarf._sklearn import (
+    Interval,
+    StrOptions,
+    check_classification_targets,
+    check_sample_weight,
+    fit_context,
+)
 from jarf.ensemble._forest import Forest, GrownTree, SplitNormals
 from jarf.ensemble._growing import Limits, Space, Target, grow_tree, grow_trees, make_space
-from jarf.table import TableEncoder, fit_table, read_table
+from jarf.gradients import column_std, learning_rows
+from jarf.table import TableEncoder, fit_table, read_table, take_tables
 
 
 class ObliqueForest(BaseEstimator, metaclass=ABCMeta):
@@ -44,6 +51,7 @@ class ObliqueForest(BaseEstimator, metaclass=ABCMeta):
     verbose: int
     warm_start: bool
     categorical_features: Any = "from_dtype"
+    surrogate_rows: int | None = None  # all: most forests have no surrogate
     table_: TableEncoder
     forest_: Forest
     _tree_seeds: np.ndarray
@@ -91,12 +99,12 @@ class ObliqueForest(BaseEstimator, metaclass=ABCMeta):
     # --- what a subclass says -----------------------------------------------------------------
 
     @abstractmethod
-    def _proposal(self, X: np.ndarray) -> Any:
-        """Make the recipe of the candidates that a node tries."""
+    def _proposal(self, X: np.ndarray, context: Any) -> Any:
+        """Make the recipe of the candidates that a node tries on rows and their context."""
 
-    def _proposals(self, X: np.ndarray) -> Callable[[int], Any]:
+    def _proposals(self, X: np.ndarray, context: Any) -> Callable[[int], Any]:
         """Say which recipe the tree of a seed uses: by default all the same."""
-        proposal = self._proposal(X)
+        proposal = self._proposal(X, context)
         return lambda seed: proposal
 
     def _space(self, X: np.ndarray, target: Target) -> Callable[[int], Space]:
@@ -114,7 +122,7 @@ class ObliqueForest(BaseEstimator, metaclass=ABCMeta):
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features)
             Numbers, booleans, text and categories; missing values are welcome. It becomes a
-            float32 matrix.
+            float32 matrix; so does a sparse matrix of at most 2**27 entries.
         y : array-like of shape (n_samples,)
             Class labels or responses.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -139,19 +147,38 @@ class ObliqueForest(BaseEstimator, metaclass=ABCMeta):
         used = weights > 0
         target = self._read_target(y)
         seeds = self._seeds(Forest.empty(X.shape[1], target.n_classes) if not more else None)
-        trees = self._grow(*_only(used, X, weights), target.only(used), seeds)
-        self.forest_ = self.forest_.extended(trees)
+        stages = Stages(type(self).__name__, self.verbose)
+        self._grow_all(*_only(used, X, weights), target.only(used), seeds, stages)
+        self.stage_times_ = stages.times
         if self.oob_score:
             self._score_out_of_bag(X, y, weights)
         return self
 
-    def _grow(self, X, weights, target: Target, seeds: np.ndarray) -> list[GrownTree]:
-        self._feature_scales = np.std(X, axis=0, dtype=np.float64)
-        limits, proposal_of = self._limits(len(X)), self._proposals(X)
+    def _grow_all(self, X, weights, target: Target, seeds: np.ndarray, stages: Stages) -> None:
+        rng = check_random_state(self.random_state)
+        rows = learning_rows(len(X), self.surrogate_rows, rng, target.first_rows())
+        every = slice(None) if rows is None else rows
+        learned = self._learn(X[every], weights[every], target.only(every), stages)
+        context = self._context(learned, X, weights, target, stages)
+        with stages.stage("fit"):
+            trees = self._grow(X, weights, target, seeds, context)
+        self.forest_ = self.forest_.extended(trees)
+
+    def _learn(self, X, weights, target: Target, stages: Stages) -> Any:
+        """Learn what trees on any rows share, from all rows or a sample of them."""
+        self._feature_scales = column_std(X)
+
+    def _context(self, learned: Any, X, weights, target: Target, stages: Stages) -> Any:
+        """Compute what the proposal needs to know of each row; it can be pickled."""
+
+    def _grow(self, X, weights, target: Target, seeds: np.ndarray, context: Any) -> list[GrownTree]:
+        """Grow one tree a seed on these rows."""
+        limits, proposal_of = self._limits(len(X)), self._proposals(X, context)
         space_of = self._space(X, target)
 
         def grow_one(seed: int, stop: np.ndarray) -> GrownTree:
-            tree_weights = self._tree_counts(len(X), seed) * weights
+            tree_weights = self._tree_counts(len(X), seed)
+            tree_weights *= weights
             return grow_tree(
                 space_of(seed), proposal_of(seed), target, tree_weights, seed, limits, stop
             )
@@ -220,8 +247,8 @@ class ObliqueForest(BaseEstimator, metaclass=ABCMeta):
             n_draws = int(self.max_samples)
         elif self.max_samples is not None:
             n_draws = max(1, round(self.max_samples * n_rows))
-        drawn = np.random.default_rng(seed).integers(n_rows, size=n_draws)
-        return np.bincount(drawn, minlength=n_rows).astype(float)
+        rng = np.random.default_rng(seed)
+        return np.bincount(rng.integers(n_rows, size=n_draws), minlength=n_rows).astype(float)
 
     def _score_out_of_bag(self, X: np.ndarray, y: np.ndarray, weights: np.ndarray) -> None:
         if not self.bootstrap:
@@ -311,9 +338,7 @@ class ObliqueForest(BaseEstimator, metaclass=ABCMeta):
     def _keep_out_of_bag(self, means: np.ndarray, y: np.ndarray, known: np.ndarray) -> None: ...
 
     def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
+        return take_tables(super().__sklearn_tags__())
 
 
 def _only(used: np.ndarray, X: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -33,6 +33,7 @@ __all__ = [
     "GradientDraws",
     "Gradients",
     "LargeNodes",
+    "RotatedColumns",
     "Sequence",
     "SparseRandom",
     "TrainingColumns",
@@ -40,7 +41,6 @@ __all__ = [
     "bin_columns",
     "find_leaves",
     "grow_tree",
-    "project_columns",
 ]
 
 
@@ -71,10 +71,11 @@ def bin_columns(*arrays: np.ndarray) -> None:
     """Leave the bins empty: the reference searches exactly."""
 
 
-def project_columns(values, starts, features, loadings, out) -> None:
-    """Write the projections of the columns."""
-    for k, (start, end) in enumerate(pairwise(starts)):
-        out[k] = project(values.T, features[start:end], loadings[start:end])
+def RotatedColumns(values, starts, features, loadings) -> TrainingColumns:
+    """Make all projections of the columns at once."""
+    made = [project(values.T, features[a:b], loadings[a:b]) for a, b in pairwise(starts)]
+    nothing = np.empty((0, 0), np.float32)
+    return TrainingColumns(np.array(made), nothing, nothing, nothing, np.empty(0))
 
 
 def project(X: np.ndarray, features: Any, weights: np.ndarray) -> np.ndarray:

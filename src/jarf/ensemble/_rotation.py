@@ -11,7 +11,7 @@ import numpy as np
 from jarf._sklearn import Interval
 from jarf.ensemble._backend import backend
 from jarf.ensemble._forest_docs import documented
-from jarf.ensemble._growing import Space, Target, rotate_space
+from jarf.ensemble._growing import Space, Target, narrow, rotate_space
 from jarf.ensemble._oblique import ForestClassifierMixin, ForestRegressorMixin, ObliqueForest
 
 _CONSTRAINTS = {
@@ -28,7 +28,7 @@ class _RotationForest(ObliqueForest):
     group_size: int | None
     rotation_samples: float
 
-    def _proposal(self, X: np.ndarray) -> Any:
+    def _proposal(self, X: np.ndarray, context: Any) -> Any:
         return backend().Axes(self._n_candidates(X.shape[1]), np.empty(0))
 
     def _space(self, X: np.ndarray, target: Target) -> Callable[[int], Space]:
@@ -77,7 +77,7 @@ class _RotationForest(ObliqueForest):
         return (
             starts,
             np.concatenate(features).astype(np.int32),
-            np.concatenate(loadings).astype(np.float32),
+            narrow(np.concatenate(loadings)),
         )
 
 
@@ -107,7 +107,8 @@ class RotationForestClassifier(ForestClassifierMixin, _RotationForest):
     this library implements; ``group_size=3`` gives the authors' setting. Columns that are no
     numbers (see ``categorical_features``) are not rotated and stay among the tree's columns.
 
-    While a tree grows, its rotated columns exist as one float32 matrix; they are not kept.
+    Rotated columns are made in the nodes that try them; once a node has a sixteenth of the rows, or
+    its columns take at most 32 MB, they are kept for the nodes below it. No tree holds more.
 
     Parameters
     ----------

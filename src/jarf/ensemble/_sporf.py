@@ -10,6 +10,7 @@ import numpy as np
 from jarf._sklearn import Interval
 from jarf.ensemble._backend import backend
 from jarf.ensemble._forest_docs import documented
+from jarf.ensemble._growing import narrow
 from jarf.ensemble._oblique import ForestClassifierMixin, ForestRegressorMixin, ObliqueForest
 
 _CONSTRAINTS = {
@@ -22,7 +23,7 @@ class _SPORF(ObliqueForest):
     density: float | None
     standardize: bool
 
-    def _proposal(self, X: np.ndarray) -> Any:
+    def _proposal(self, X: np.ndarray, context: Any) -> Any:
         n_features = X.shape[1]
         density = self.density
         if density is None:
@@ -35,7 +36,15 @@ class _SPORF(ObliqueForest):
         n_candidates = self._n_candidates(n_features)
         if self.max_features is None:
             n_candidates = int(np.ceil(2 * np.sqrt(n_features)))
-        return backend().SparseRandom(n_candidates, density * n_features, scales.astype(np.float32))
+        return backend().SparseRandom(
+            n_candidates, density * n_features, narrow(scales), self._chances()
+        )
+
+    def _chances(self) -> np.ndarray:
+        """Chances of the table's outputs: all columns alike, however many levels they have."""
+        if not self._plain_axes.any():
+            return np.empty(0)
+        return 1.0 / np.bincount(self.table_.output_columns_)[self.table_.output_columns_]
 
 
 @documented

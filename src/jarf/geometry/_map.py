@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-# Rows are mapped in blocks of at most this many values (32 MB of float64).
-BLOCK_VALUES = 4_000_000
+# Rows are mapped in blocks of at most this many values (8 MB of float64).
+BLOCK_VALUES = 1_000_000
 # Importances are credited so many mapped columns at a time.
 CREDIT_COLUMNS = 256
 # Farther away all is one: sums of such values still fit into float32.
@@ -96,10 +96,10 @@ class LinearMap:
     scale: np.ndarray
     matrix: Any = None
 
-    def transform(self, X: np.ndarray) -> np.ndarray:
+    def transform(self, X: np.ndarray, order: Any = "C") -> np.ndarray:
         """Map the rows of ``X``, keeping its float type."""
         width = X.shape[1] if self.matrix is None else self.matrix.shape[1]
-        mapped = np.empty((len(X), width), dtype=X.dtype)
+        mapped = np.empty((len(X), width), dtype=X.dtype, order=order)
         size = max(1, BLOCK_VALUES // X.shape[1])
         for start in range(0, len(X), size):
             rows = slice(start, start + size)
@@ -110,7 +110,8 @@ class LinearMap:
     def standardised(self, X: np.ndarray) -> np.ndarray:
         """Centre and scale rows; a new row may lie at most ``FARTHEST`` units away."""
         with np.errstate(over="ignore"):
-            block = (X - self.mean) / self.scale
+            block = X - self.mean
+            block /= self.scale
         if block.size and max(block.max(), -block.min()) > FARTHEST:
             np.clip(block, -FARTHEST, FARTHEST, out=block)
         return block
@@ -156,7 +157,7 @@ class LinearMap:
         used = np.flatnonzero(importances)
         for start in range(0, len(used), CREDIT_COLUMNS):
             places = used[start : start + CREDIT_COLUMNS]
-            columns = self._columns(places)
+            columns = self.columns(places)
             part = np.abs(columns * (spread / self.scale)[:, None])
             largest = part.max(axis=0, initial=0.0)
             # In units of the largest: squares of extreme units overflow.
@@ -165,7 +166,8 @@ class LinearMap:
             credit += (share / np.where(total > 0, total, 1.0)) @ importances[places]
         return credit
 
-    def _columns(self, places: np.ndarray) -> np.ndarray:
+    def columns(self, places: np.ndarray) -> np.ndarray:
+        """Form some columns of the matrix: (n_features, len(places))."""
         if isinstance(self.matrix, np.ndarray):
             return self.matrix[:, places]
         return self.matrix.columns(places)

@@ -21,6 +21,7 @@ from jarf.bench import (
     get_method,
     read_rows,
 )
+from jarf.bench._rows import read_json
 from jarf.report._claims import HOLDS, NOT_HERE, PART, UNTESTED, judge
 from jarf.report._figures import FIGURE_OF, draw_figures
 from jarf.report._page import claims_html, figure_html, page_html, simple_table, table_html
@@ -38,11 +39,7 @@ __all__ = [
 
 def load_results(folder: str | os.PathLike[str]) -> Results:
     """Stored rows and settings of a results folder."""
-    return Results(read_rows(folder), _json(Path(folder) / "run.json", {}))
-
-
-def _json(path: Path, default: Any) -> Any:
-    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else default
+    return Results(read_rows(folder), read_json(Path(folder) / "run.json", dict, {}))
 
 
 def result_tables(results: Results) -> dict[str, list[ResultTable]]:
@@ -96,7 +93,7 @@ def _summary_and_tables(
     methods = results.methods(names)
     summary = {
         "run": results.settings,
-        "environment": _json(Path(folder) / "environment.json", []),
+        "environment": read_json(Path(folder) / "environment.json", list, []),
         "counts": {"rows": len(results.rows), "errors": len(results.errors)},
         "unfinished": results.unfinished().strip(),
         "experiments": [

@@ -9,7 +9,7 @@ from typing import Any
 from jarf.bench import CLASSIFICATION, REGRESSION
 from jarf.report._build import summarise
 from jarf.report._claims import HOLDS, NOT_HERE, PART
-from jarf.report._tables import table_markdown
+from jarf.report._tables import plain_text, table_markdown
 
 __all__ = ["headline_markdown", "tables_markdown"]
 
@@ -36,7 +36,7 @@ def headline_markdown(folder: str | os.PathLike[str]) -> str:
             _pick(tables, table, row or method, column or method, digits, paper)
             for table, row, column, digits in places
         ]
-        lines.append(f"| {method} | " + " | ".join(cells) + " |")
+        lines.append(f"| {plain_text(method)} | " + " | ".join(cells) + " |")
     return "\n".join([*lines, "", _headline_note(summary, paper)]) + "\n"
 
 
@@ -44,10 +44,9 @@ def tables_markdown(folder: str | os.PathLike[str]) -> str:
     """Verdicts and all tables, for the documentation."""
     summary = summarise(folder)
     parts = ["### The paper's claims", "", "| claim | verdict | evidence |", "|---|---|---|"]
-    parts += [
-        f"| {claim['claim']} ({claim['where']}) | {claim['verdict']} | {claim['evidence']} |"
-        for claim in summary["claims"]
-    ]
+    for claim in summary["claims"]:
+        cells = (f"{claim['claim']} ({claim['where']})", claim["verdict"], claim["evidence"])
+        parts.append("| " + " | ".join(map(plain_text, cells)) + " |")
     for experiment in summary["experiments"]:
         parts += ["", f"### {experiment['title']}", ""]
         parts += [table_markdown(table) for table in experiment["tables"]]
@@ -64,7 +63,7 @@ def _headline_note(summary: dict[str, Any], paper: bool) -> str:
         f"{run.get('n_trees')} trees. Claims of the paper: {verdicts}. "
         f"{summary['unfinished']}"
     )
-    return text.rstrip()
+    return plain_text(text.rstrip())
 
 
 def _pick(

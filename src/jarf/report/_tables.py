@@ -49,7 +49,7 @@ def table_csv(table: dict[str, Any]) -> str:
             cell = row["cells"].get(column["key"])
             if cell:
                 writer.writerow(
-                    [_safe(row["label"]), column["key"], *(_plain(n, cell) for n in names)]
+                    [_safe(row["label"]), _safe(column["key"]), *(_plain(n, cell) for n in names)]
                 )
     return stream.getvalue()
 

@@ -15,11 +15,10 @@ import numpy as np
 from scipy import linalg
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
-from jarf._sklearn import Interval, fit_context
+from jarf._sklearn import Interval, check_classification_targets, fit_context
 
 # Rows are compared with the machine's own in blocks of this many.
 BLOCK_ROWS = 1024

@@ -67,11 +67,16 @@ class PackedForest:
         return self.values.shape[1]
 
     def native(self):
-        """The compiled view of this forest, checked once; ``None`` on the reference path."""
+        """The compiled view of this forest, checked once; ``None`` on the reference path.
+
+        The arrays cannot be written to from then on: a change would go unchecked.
+        """
         module = kernels()
         if module is None:
             return None
         if self._checked is None:
+            for array in (self.nodes, self.roots, self.values):
+                array.flags.writeable = False
             words = self.nodes.view(np.int32).reshape(-1, 4)
             checked = module.CheckedForest(words, self.roots, self.values, self.n_features)
             object.__setattr__(self, "_checked", checked)

@@ -113,7 +113,10 @@ def _read_series(nw, series, narrow: bool) -> Column:
     if dtype.is_numeric():
         if narrow and dtype == nw.Float32:
             return Column(label, "number", _floats(series.to_numpy(), narrow))
-        return Column(label, "number", _floats(series.cast(nw.Float64).to_numpy()))
+        values = series.cast(nw.Float64).to_numpy()
+        if values.dtype == object:  # pandas before 2.2 keeps NA in columns of arrow
+            values = np.where(missing, np.nan, values)
+        return Column(label, "number", _floats(values))
     if dtype == nw.Boolean:
         return _read_objects(label, _or_none(series.to_list(), missing))
     if dtype in (nw.String, nw.Categorical, nw.Enum):

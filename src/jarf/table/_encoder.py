@@ -9,8 +9,8 @@ from scipy.sparse import csr_array
 from sklearn.utils import check_random_state
 
 from jarf.table._columns import Column, as_numbers, choose_categories
-from jarf.table._filling import FEWEST_ROWS, MOST_COLUMNS, LinearFill
-from jarf.table._parts import MAX_ONE_HOT, MEDIAN_VALUES, Levels, Numbers, OneHot, TargetMeans
+from jarf.table._filling import make_filling
+from jarf.table._parts import MAX_ONE_HOT, Levels, Numbers, OneHot, TargetMeans, thinned
 
 BLOCK_COLUMNS = 256
 
@@ -18,14 +18,14 @@ BLOCK_COLUMNS = 256
 class TableEncoder:
     """Columns in, float matrix out; every output knows the column it came from.
 
-    Numbers stay as they are. Where training had missing values they are filled from the row's
-    other numbers by linear regression (by the median in tables of fewer than 20 rows or more
-    than 500 numeric columns), for the directions that mix numbers; a further output, never
-    mixed, is the same column with its missing values set apart, below all others. Values that
-    are missing at prediction only are filled, no more. A category of at most 50 levels becomes one
-    output a level (a missing value is a level of its own, an unknown one a row of zeros); one
-    of more levels becomes smoothed target means, cross-fitted for the training rows. Fill
-    values, levels and means do not use sample weights.
+    Numbers stay as they are. Missing ones are filled from the row's other numbers: by a small
+    forest where training missed values of the column, by linear regression where only new rows do
+    and in tables of more than 50 numeric columns, by the median in tables of fewer than 20 rows
+    or more than 500 such columns. Where training missed values, a further output, never mixed
+    into directions, is the same column with its missing values set apart, below all others. A
+    category of at most 50 levels becomes one output a level (a missing value is a level of its
+    own, an unknown one a row of zeros); one of more levels becomes smoothed target means, cross-
+    fitted for the training rows. Fill values, levels and means do not use sample weights.
 
     Parameters
     ----------
@@ -35,10 +35,6 @@ class TableEncoder:
     random_state : int, RandomState instance or None, default=None
         Seeds the folds of the target means; not touched where there are none.
 
-    regress : bool, default=True
-        Fill missing numbers by regression. False, for models that cut single columns only:
-        medians.
-
     Attributes
     ----------
     output_columns_ : ndarray of shape (n_outputs,)
@@ -46,30 +42,43 @@ class TableEncoder:
     output_kinds_ : ndarray of shape (n_outputs,)
         "number", "level" (0 or 1: one-hot columns and booleans), "target" or "missing".
     fill_values_ : ndarray of shape (n_columns,)
-        Medians, NaN for categories: they replace missing numbers where regression does not.
+        Medians, NaN for categories: what replaces missing numbers where nothing else does.
     levels_ : dict
         The levels of each category, by column index; None stands for missing.
     is_identity_ : bool
         Whether outputs are the columns themselves.
     """
 
-    def __init__(self, categorical_features="from_dtype", random_state=None, regress=True):
+    def __init__(self, categorical_features="from_dtype", random_state=None):
         self.categorical_features = categorical_features
         self.random_state = random_state
-        self.regress = regress
 
     # --- fit ----------------------------------------------------------------------------------
 
-    def fit_identity(self, X: np.ndarray) -> TableEncoder:
-        """Learn an array of numbers without missing values: only what to fill later."""
-        n_rows, n_columns = X.shape
-        step = max(1, -(-n_rows // MEDIAN_VALUES))
+    def fit_identity(self, X: np.ndarray, used: np.ndarray | None = None) -> TableEncoder:
+        """Learn an array of numbers without missing values: only what to fill later.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_rows, n_columns)
+        used : ndarray of shape (n_rows,) of bool, default=None
+            The rows that are learned from; None: all.
+
+        Returns
+        -------
+        self
+        """
+        rows = np.arange(len(X)) if used is None else np.flatnonzero(used)
+        rows = thinned(rows)
+        n_columns = X.shape[1]
         self.fill_values_ = np.empty(n_columns)
         for start in range(0, n_columns, BLOCK_COLUMNS):
             part = slice(start, start + BLOCK_COLUMNS)
-            self.fill_values_[part] = np.median(X[::step, part], axis=0)
+            self.fill_values_[part] = np.median(X[rows, part], axis=0)
         self._parts: list[Any] | None = None
-        self._describe(np.arange(n_columns), ["number"] * n_columns)
+        self._numbers = np.arange(n_columns)
+        self._filling = make_filling(lambda: X[rows].astype(np.float64), len(rows), n_columns)
+        self._describe(self._numbers, ["number"] * n_columns)
         return self
 
     def fit(
@@ -112,32 +121,33 @@ class TableEncoder:
             parts.append(means.fit(column, targets))
         self._parts = parts
         self.fill_values_ = np.array([getattr(part, "fill", np.nan) for part in parts])
-        self._fit_filling(columns)
+        self._fit_filling(columns, dtype)
         sizes = [len(part.kinds) for part in parts]
         kinds = [kind for part in parts for kind in part.kinds]
         self._describe(np.repeat(np.arange(len(parts)), sizes), kinds)
         return self
 
-    def _fit_filling(self, columns: list[Column]) -> None:
-        """Learn to fill numbers from each other, if training misses any."""
+    def _fit_filling(self, columns: list[Column], dtype) -> None:
+        """Learn to fill numbers from each other; what misses none is learned from few rows."""
         parts = self._parts or []
-        self._numbers = [
-            j
-            for j, part in enumerate(parts)
-            if isinstance(part, Numbers) and part.kind == "number" and not part.is_empty
-        ]
-        self._filling: LinearFill | None = None
-        gone = any(parts[j].has_apart for j in self._numbers)
-        if (
-            self.regress
-            and gone
-            and 2 <= len(self._numbers) <= MOST_COLUMNS
-            and len(columns[0]) >= FEWEST_ROWS
-        ):
-            self._filling = LinearFill(self._values(columns))
+        self._numbers = np.array(
+            [
+                j
+                for j, part in enumerate(parts)
+                if isinstance(part, Numbers) and part.kind == "number" and not part.is_empty
+            ],
+            dtype=np.intp,
+        )
+        rows = np.arange(len(columns[0]))
+        if not any(parts[j].has_apart for j in self._numbers):
+            rows = thinned(rows)
+        self._filling = make_filling(
+            lambda: self._values(columns, dtype)[rows], len(rows), len(self._numbers)
+        )
 
-    def _values(self, columns: list[Column]) -> np.ndarray:
-        return np.column_stack([as_numbers(columns[j]) for j in self._numbers])
+    def _values(self, columns: list[Column], dtype) -> np.ndarray:
+        values = [as_numbers(columns[j], dtype) for j in self._numbers]
+        return np.column_stack(values).astype(np.float64, copy=False)
 
     def _describe(self, columns: np.ndarray, kinds: list[str]) -> None:
         self.output_columns_ = columns
@@ -195,16 +205,16 @@ class TableEncoder:
             part.write(block, column)
             if y is not None and isinstance(part, TargetMeans):
                 self._cross_fit(part, block, column, y, used)
-        if self._parts is not None and self._filling is not None:
-            self._fill_rows(out, columns)
+        if self._filling is not None:
+            self.refill(out, self._values(columns, dtype))
         return out
 
-    def _fill_rows(self, out: np.ndarray, columns: list[Column]) -> None:
-        assert self._filling is not None
-        values = self._values(columns)
+    def refill(self, out: np.ndarray, values: np.ndarray) -> None:
+        """Fill the numbers of ``out`` from each other where ``values`` misses any."""
         rows = np.flatnonzero(np.isnan(values).any(axis=1))
-        first = np.searchsorted(self.output_columns_, self._numbers)
-        out[np.ix_(rows, first)] = self._filling.fill(values[rows])
+        if self._filling is not None and len(rows):
+            first = np.searchsorted(self.output_columns_, self._numbers)
+            out[np.ix_(rows, first)] = self._filling.fill(values[rows])
 
     def _all_parts(self):
         if self._parts is None:
@@ -224,7 +234,12 @@ class TableEncoder:
         missing = np.isnan(X)
         if not missing.any():
             return X
-        return np.where(missing, self.fill_values_.astype(X.dtype), X)
+        if self._filling is None:
+            return np.where(missing, self.fill_values_.astype(X.dtype), X)
+        filled = X.copy(order="K")
+        rows = np.flatnonzero(missing.any(axis=1))
+        filled[rows] = self._filling.fill(X[rows].astype(np.float64))
+        return filled
 
     # --- what the outputs are -----------------------------------------------------------------
 

@@ -2,12 +2,16 @@
 
 Under a normal distribution with the table's means and correlations, the best guess of what is
 missing solves a linear system in what is there. It is found column by column, each by its
-regression on all others, in a few sweeps.
+regression on all others, in a few sweeps. Where training misses values the guesses are then
+improved by small forests, one a column, which see what is not linear.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
+from sklearn.ensemble import ExtraTreesRegressor
 
 # Fewer rows or more columns than this are filled by medians.
 FEWEST_ROWS = 20
@@ -15,6 +19,32 @@ MOST_COLUMNS = 500
 N_SWEEPS = 5
 # Added to the diagonal of the correlations: collinear columns do no harm.
 RIDGE = 0.01
+# Forests are grown in tables of at most so many columns, each on at most so many rows.
+MOST_FOREST_COLUMNS = 50
+MOST_FOREST_ROWS = 4_000
+N_TREES = 10
+MIN_LEAF = 5
+N_FOREST_SWEEPS = 2
+
+
+def make_filling(
+    values: Callable[[], np.ndarray], n_rows: int, n_columns: int
+) -> LinearFill | None:
+    """Learn to fill numbers from each other; None where rows are too few or columns too many.
+
+    Parameters
+    ----------
+    values : callable
+        Makes the training rows, a float64 array with NaN where missing; no column is all missing.
+    n_rows, n_columns : int
+        Its shape.
+    """
+    if n_rows < FEWEST_ROWS or not 2 <= n_columns <= MOST_COLUMNS:
+        return None
+    V = values()
+    if n_columns > MOST_FOREST_COLUMNS or not np.isnan(V).any():
+        return LinearFill(V)
+    return ForestFill(V)
 
 
 class LinearFill:
@@ -44,6 +74,11 @@ class LinearFill:
     def fill(self, V: np.ndarray) -> np.ndarray:
         """Return a copy of rows with their missing values filled."""
         missing = np.isnan(V)
+        guess = (self._guess(V, missing) * self.spread + self.mean) * self.unit
+        return np.where(missing, np.clip(guess, self.low, self.high), V)
+
+    def _guess(self, V: np.ndarray, missing: np.ndarray) -> np.ndarray:
+        """Fill standardised rows by regression."""
         Z = np.where(missing, 0.0, (V / self.unit - self.mean) / self.spread)
         np.clip(Z, -1e6, 1e6, out=Z)
         columns = np.flatnonzero(missing.any(axis=0))
@@ -51,8 +86,41 @@ class LinearFill:
             for j in columns:
                 rows = missing[:, j]
                 Z[rows, j] = Z[rows] @ self.weights[:, j]
-        guess = (Z * self.spread + self.mean) * self.unit
-        return np.where(missing, np.clip(guess, self.low, self.high), V)
+        return Z
+
+
+class ForestFill(LinearFill):
+    """The same, improved by a forest for each column that training misses values in.
+
+    Parameters
+    ----------
+    V : ndarray of shape (n_rows, n_columns)
+        float64, NaN where missing; no column is all missing.
+    """
+
+    def __init__(self, V: np.ndarray) -> None:
+        super().__init__(V)
+        missing = np.isnan(V)
+        Z = super()._guess(V, missing)
+        self.forests: dict[int, ExtraTreesRegressor] = {}
+        for j in np.flatnonzero(missing.any(axis=0)).tolist():
+            known = np.flatnonzero(~missing[:, j])
+            known = known[:: -(-len(known) // MOST_FOREST_ROWS)]
+            forest = ExtraTreesRegressor(N_TREES, min_samples_leaf=MIN_LEAF, random_state=0)
+            self.forests[j] = forest.fit(np.delete(Z[known], j, axis=1), Z[known, j])
+            self._improve(Z, missing, j)
+
+    def _guess(self, V: np.ndarray, missing: np.ndarray) -> np.ndarray:
+        Z = super()._guess(V, missing)
+        for _ in range(N_FOREST_SWEEPS):
+            for j in self.forests:
+                self._improve(Z, missing, j)
+        return Z
+
+    def _improve(self, Z: np.ndarray, missing: np.ndarray, j: int) -> None:
+        rows = missing[:, j]
+        if rows.any():
+            Z[rows, j] = self.forests[j].predict(np.delete(Z[rows], j, axis=1))
 
 
 def _regressions(Z: np.ndarray, known: np.ndarray) -> np.ndarray:

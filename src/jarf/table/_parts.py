@@ -19,11 +19,14 @@ MEDIAN_VALUES = 1_000
 N_FOLDS = 5
 
 
+def thinned(values: np.ndarray) -> np.ndarray:
+    """At most so many values as a median needs, evenly spaced."""
+    return values[:: max(1, -(-len(values) // MEDIAN_VALUES))]
+
+
 def fill_value(observed: np.ndarray) -> float:
     """Median of evenly spaced observed values; 0 where there are none."""
-    if len(observed) == 0:
-        return 0.0
-    return float(np.median(observed[:: -(-len(observed) // MEDIAN_VALUES)]))
+    return float(np.median(thinned(observed))) if len(observed) else 0.0
 
 
 def _below(observed: np.ndarray) -> float:
@@ -48,6 +51,7 @@ class Numbers:
     is_empty: bool
     kind: str = "number"
     apart: float = np.nan
+    low: float = np.nan  # the lowest number of training
 
     @classmethod
     def fit(cls, column: Column, dtype=np.float64) -> Numbers:
@@ -60,6 +64,7 @@ class Numbers:
         return cls(
             fill=fill,
             apart=_below(values[~missing]),
+            low=float(np.min(values[~missing], initial=np.inf)),
             has_apart=bool(missing.any() and not missing.all()),
             is_empty=bool(missing.all()),
             kind="level" if is_flag else "number",
@@ -155,30 +160,27 @@ class TargetMeans:
     levels: Levels
     class_names: list[str]
     seed: int
-    encoders: list[TargetEncoder] = field(default_factory=list)
+    means: np.ndarray = field(default_factory=lambda: np.empty((1, 0)))  # an unknown level last
 
     def fit(self, column: Column, targets: np.ndarray) -> TargetMeans:
         codes = self.levels.encode(column)[:, None]
-        self.encoders = [self._encoder().fit(codes, target) for target in targets]
+        known = np.append(np.arange(len(self.levels)), -1)[:, None]
+        self.means = np.hstack([self._encoder(codes, t).transform(known) for t in targets])
         return self
 
-    def _encoder(self) -> TargetEncoder:
-        return TargetEncoder(
-            categories=[np.arange(len(self.levels))],
-            target_type="continuous",
-        )
+    def _encoder(self, codes: np.ndarray, target: np.ndarray) -> TargetEncoder:
+        encoder = TargetEncoder(categories=[np.arange(len(self.levels))], target_type="continuous")
+        return encoder.fit(codes, target)
 
     @property
     def kinds(self) -> list[str]:
-        return ["target"] * len(self.encoders)
+        return ["target"] * self.means.shape[1]
 
     def names(self, name: str) -> list[str]:
         return [f"{name}_mean{suffix}" for suffix in self.class_names]
 
     def write(self, out: np.ndarray, column: Column) -> None:
-        codes = self.levels.encode(column)[:, None]
-        for output, encoder in enumerate(self.encoders):
-            out[:, output] = encoder.transform(codes)[:, 0]
+        out[:] = self.means[self.levels.encode(column)]
 
     def cross_fit(self, out: np.ndarray, column: Column, targets: np.ndarray) -> None:
         """Write means that no row's own target is part of."""
@@ -186,5 +188,5 @@ class TargetMeans:
         folds = KFold(N_FOLDS, shuffle=True, random_state=self.seed)
         for others, rows in folds.split(codes):
             for output, target in enumerate(targets):
-                encoder = self._encoder().fit(codes[others], target[others])
+                encoder = self._encoder(codes[others], target[others])
                 out[rows, output] = encoder.transform(codes[rows])[:, 0]

@@ -106,7 +106,7 @@ def _accuracy_table(results: Results, task: str, name: str, title: str) -> Resul
         Row("Worse than RF", "summary", "Worse than RF by > 1 s.e."),
         Row("p against RF", "summary", "Holm p against RF"),
     ]
-    if whole:
+    if whole and methods:
         cells.update(_summary_cells(results, whole, methods, metric))
         rows += summary
     notes = [split_note(results), *_partial_note(results, datasets)]

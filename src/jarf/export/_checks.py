@@ -1,0 +1,118 @@
+"""What must hold of arrays that came out of a file before anything walks them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jarf.ensemble import Forest
+from jarf.export._members import UnsoundFile
+from jarf.geometry import LinearMap
+
+
+def require(holds: Any, what: str) -> None:
+    """Refuse the file unless something holds."""
+    if not holds:
+        raise UnsoundFile(what)
+
+
+def _whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _array(value: Any, ndim: int, kinds: str) -> bool:
+    return isinstance(value, np.ndarray) and value.ndim == ndim and value.dtype.kind in kinds
+
+
+CHECKS = {
+    "any": lambda value: True,
+    "count": lambda value: _whole(value) and value >= 0,
+    "number": lambda value: _whole(value) or isinstance(value, float),
+    "bool": lambda value: isinstance(value, bool),
+    "text": lambda value: isinstance(value, str),
+    "texts": lambda value: _array(value, 1, "OU") and all(isinstance(v, str) for v in value),
+    "labels": lambda value: isinstance(value, np.ndarray) and value.ndim == 1 and len(value) > 0,
+    "ints": lambda value: _array(value, 1, "iu"),
+    "bools": lambda value: _array(value, 1, "b"),
+    "bytes": lambda value: isinstance(value, bytes),
+    "list": lambda value: isinstance(value, list),
+    "dict": lambda value: isinstance(value, dict),
+    "none": lambda value: value is None,
+    "holes": lambda value: _array(value, 1, "f") and not np.isinf(value).any(),
+    "vector": lambda value: _array(value, 1, "f") and np.isfinite(value).all(),
+    "matrix": lambda value: _array(value, 2, "f") and np.isfinite(value).all(),
+}
+
+
+def check_field(owner: str, name: str, value: Any, kinds: str) -> None:
+    """Check one attribute: ``kinds`` names checks or classes, divided by "|"."""
+    for kind in kinds.split("|"):
+        check = CHECKS.get(kind)
+        if check(value) if check else type(value).__name__ == kind:
+            return
+    raise UnsoundFile(f"{owner}.{name} is not of the kind {kinds.replace('|', ' or ')}")
+
+
+def check_children(left, right, is_leaf, starts, what: str) -> None:
+    """Every inner node has two children behind it in its own tree: no cycles, no way out.
+
+    Parameters
+    ----------
+    left, right : ndarray of shape (n_nodes,)
+        Numbers that count through all trees; not looked at where ``is_leaf``.
+    is_leaf : ndarray of shape (n_nodes,) of bool
+    starts : ndarray of shape (n_trees,)
+        The first node of every tree.
+    what : str
+        For the message.
+    """
+    n_nodes = len(is_leaf)
+    starts = np.asarray(starts, dtype=np.int64)
+    fine = len(starts) > 0 and starts[0] == 0 and (np.diff(starts) > 0).all()
+    require(fine and starts[-1] < n_nodes, f"{what}: trees without a root")
+    node = np.arange(n_nodes)
+    end = np.append(starts[1:], n_nodes)[np.searchsorted(starts, node, side="right") - 1]
+    for child in (left, right):
+        inside = (child > node) & (child < end)
+        require((inside | is_leaf).all(), f"{what}: a node points outside its tree or back")
+
+
+def check_forest(forest: Forest) -> None:
+    """Check the engine's arrays."""
+    nodes, values = forest.nodes, forest.values
+    shaped = nodes.dtype == np.int32 and nodes.ndim == 2 and nodes.shape[1] == 4
+    require(shaped and len(nodes) > 0, "the forest's nodes have another shape")
+    for name in ("roots", "starts", "features"):
+        require(getattr(forest, name).dtype == np.int32, f"the forest's {name} are not int32")
+    require(forest.loadings.dtype == np.float32, "the forest's loadings are not float32")
+    require(values.dtype == np.float64, "the forest's values are not float64")
+    require(len(forest.weights) == len(forest.gains) == len(nodes), "nodes without weights")
+    feature, leaf = nodes[:, 0], nodes[:, 0] == -1
+    check_children(nodes[:, 2], nodes[:, 3], leaf, forest.roots, "forest")
+    rows = nodes[leaf, 2]
+    require((rows >= 0).all() and (rows < len(values)).all(), "a leaf points outside the values")
+    n_projections = len(forest.starts) - 1
+    require(
+        (feature < forest.n_features).all() and (-2 - feature < n_projections).all(),
+        "a cut is along a column or a projection that is not there",
+    )
+    thresholds = nodes[~leaf, 1].copy().view(np.float32)
+    require(not np.isnan(thresholds).any(), "a threshold is not a number")
+    starts = forest.starts
+    fine = n_projections >= 0 and starts[0] == 0 and starts[-1] == len(forest.loadings)
+    require(fine and (np.diff(starts) > 0).all(), "projections overlap or are empty")
+    require(len(forest.features) == len(forest.loadings), "loadings without a column")
+    inside = (forest.features >= 0) & (forest.features < forest.n_features)
+    require(inside.all(), "a loading is of a column that is not there")
+    pure = forest.n_pure in (0, values.shape[1]) and forest.n_pure <= len(values)
+    require(pure, "the number of pure leaves is wrong")
+    require((values[: forest.n_pure] == np.eye(forest.n_pure)).all(), "pure leaves are not pure")
+    forest.checked()
+
+
+def check_map(linear: LinearMap) -> None:
+    """Check that shapes fit and that nothing is divided by zero."""
+    d = len(linear.mean)
+    require(len(linear.scale) == d and (linear.scale != 0).all(), "a map's scale is wrong")
+    require(linear.matrix is None or linear.matrix.shape[0] == d, "a map's matrix is wrong")

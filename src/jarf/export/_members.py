@@ -1,0 +1,118 @@
+"""The container of a model file: a zip archive whose members are listed, measured and hashed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+MANIFEST = "manifest.json"
+FORMAT, VERSION = "jarf model", 1
+MAX_MEMBERS = 10_000
+# Wrong as they may be, members never make a reader hold more than this in all.
+MAX_BYTES = 2**31
+
+
+class UnsoundFile(ValueError):
+    """A model file that is damaged, was changed, or was never one."""
+
+
+def write_members(path: Any, manifest: dict[str, Any], members: dict[str, bytes]) -> str:
+    """Write an archive; return the SHA-256 of the whole file.
+
+    Parameters
+    ----------
+    path : str or Path
+    manifest : dict
+        Anything JSON can say.
+    members : dict of str to bytes
+
+    Returns
+    -------
+    str
+        In hexadecimal.
+    """
+    listed = {
+        name: {"bytes": len(content), "sha256": _digest(content)}
+        for name, content in members.items()
+    }
+    whole = {"format": FORMAT, "version": VERSION, "members": listed, **manifest}
+    text = json.dumps(whole, allow_nan=False, indent=1).encode()
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.comment = _digest(text).encode()
+        for name, content in ((MANIFEST, text), *members.items()):
+            # A fixed date: the same model gives the same file.
+            info = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
+            archive.writestr(info, content, zipfile.ZIP_DEFLATED)
+    return _digest(Path(path).read_bytes())
+
+
+def read_members(path: Any, max_bytes: int, sha256: str | None):
+    """Read an archive that :func:`write_members` wrote, and refuse any other.
+
+    Parameters
+    ----------
+    path : str or Path
+    max_bytes : int
+        Of all members together, unpacked.
+    sha256 : str or None
+        What the whole file must hash to.
+
+    Returns
+    -------
+    manifest : dict
+    members : dict of str to bytes
+    """
+    if sha256 is not None and _digest(Path(path).read_bytes()) != sha256.lower():
+        raise UnsoundFile("its SHA-256 is not the one that was asked for")
+    with zipfile.ZipFile(path) as archive:
+        infos = archive.infolist()
+        if len(infos) > MAX_MEMBERS:
+            raise UnsoundFile(f"it has {len(infos)} members, more than {MAX_MEMBERS}")
+        total = sum(info.file_size for info in infos)
+        if total > max_bytes:
+            raise UnsoundFile(
+                f"it would unpack to {total} bytes, more than max_bytes={max_bytes}; raise that if "
+                "you trust the file"
+            )
+        names = [info.filename for info in infos]
+        if len(set(names)) < len(names) or MANIFEST not in names:
+            raise UnsoundFile("it has no manifest, or two members of one name")
+        text = _read(archive, MANIFEST, archive.getinfo(MANIFEST).file_size)
+        if _digest(text).encode() != archive.comment:
+            raise UnsoundFile("its manifest was changed")
+        manifest = json.loads(text)
+        _check_header(manifest, set(names) - {MANIFEST})
+        members = {}
+        for name, facts in manifest["members"].items():
+            content = _read(archive, name, int(facts["bytes"]))
+            if _digest(content) != facts["sha256"]:
+                raise UnsoundFile(f"its member {name!r} was changed")
+            members[name] = content
+    return manifest, members
+
+
+def _check_header(manifest: Any, names: set[str]) -> None:
+    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+        raise UnsoundFile("it is no model file of this library")
+    if manifest.get("version") != VERSION:
+        raise UnsoundFile(
+            f"its format is version {manifest.get('version')}, this library reads {VERSION}"
+        )
+    if set(manifest["members"]) != names:
+        raise UnsoundFile("its members are not those of its manifest")
+
+
+def _read(archive: zipfile.ZipFile, name: str, size: int) -> bytes:
+    """Unpack exactly ``size`` bytes, whatever the archive promises."""
+    with archive.open(name) as stream:
+        content = stream.read(size + 1)
+    if len(content) != size:
+        raise UnsoundFile(f"its member {name!r} is not of the size that was promised")
+    return content
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

@@ -1,0 +1,189 @@
+"""A fitted model as an ONNX file of standard operators."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from jarf.ensemble import JacobianFeatures
+from jarf.ensemble._oblique import ObliqueForest
+from jarf.export._graph import Graph
+from jarf.export._table_graph import MISSING_TEXT, has_text, table_graph
+from jarf.export._trees_graph import map_graph, trees_graph
+from jarf.geometry import JacobianPreconditioner, LinearMap
+from jarf.inspection._models import check_model, column_names
+from jarf.inspection._trees import trees_of
+from jarf.table._columns import as_levels, as_numbers, read_columns
+
+LABEL, PROBABILITIES = "output_label", "output_probabilities"
+PREDICTION, TRANSFORMED = "output_prediction", "output_transformed"
+
+
+def export_onnx(model, path=None):
+    """Write a fitted model with the standard operators of ONNX (ai.onnx 17, ai.onnx.ml 3).
+
+    The graph takes the table as the model does: it fills missing values, encodes categories, maps
+    by H and walks the trees. Cuts are compared in float32 with the model's own rounding, so that
+    rows reach the same leaves; leaf values are float32, probabilities agree to about 1e-7.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted: an oblique or Jacobian forest; JARF on one of our forests, on scikit-learn's random
+        forests and extra trees, or on XGBoost (gbtree); JacobianPreconditioner or JacobianFeatures.
+    path : str or Path, default=None
+        Where to write the file, if anywhere.
+
+    Returns
+    -------
+    onnx.ModelProto
+        Inputs: one double matrix "X"; or, where the table has text columns, one input of shape
+        (n_rows, 1) a column, named like it: strings for text, doubles for the rest. A missing
+        number is NaN, a missing text the empty string; booleans are 0 and 1. See
+        :func:`onnx_inputs`. Outputs: "output_label" and "output_probabilities";
+        "output_prediction" of a regressor; "output_transformed".
+
+    Notes
+    -----
+    An oblique forest is slower in ONNX than here: ONNX has no oblique trees, so that *all*
+    directions of some trees are computed for every row before the trees are walked. Feed rows in
+    batches of some thousands.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from jarf import SPORFClassifier
+    >>> from jarf.export import export_onnx
+    >>> X = np.random.default_rng(0).normal(size=(200, 4))
+    >>> model = SPORFClassifier(10, random_state=0).fit(X, X[:, 0] > X[:, 1])
+    >>> exported = export_onnx(model)
+    >>> [output.name for output in exported.graph.output]
+    ['output_label', 'output_probabilities']
+    """
+    transforms = isinstance(model, JacobianPreconditioner | JacobianFeatures)
+    if transforms:
+        check_is_fitted(model)
+    else:
+        check_model(model)
+    graph = Graph()
+    _check_names(model)
+    encoded = table_graph(graph, model)
+    if transforms:
+        outputs = _transformer(graph, model, encoded)
+    else:
+        outputs = _predictor(graph, model, trees_graph(graph, trees_of(model), encoded))
+    made = graph.model(outputs)
+    if path is not None:
+        Path(path).write_bytes(made.SerializeToString())
+    return made
+
+
+def _check_names(model: Any) -> None:
+    taken = {LABEL, PROBABILITIES, PREDICTION, TRANSFORMED}
+    if not has_text(model.table_):
+        return
+    for name in map(str, column_names(model)):
+        if name in taken or name.startswith("jarf/") or not name:
+            raise ValueError(
+                f"A column named {name!r} cannot be an input of the ONNX graph. Rename it and fit "
+                "again."
+            )
+
+
+def _transformer(graph: Graph, model: Any, encoded: str) -> list:
+    if isinstance(model, JacobianFeatures):
+        extra = map_graph(graph, LinearMap(model._mean, model._scale, model.directions_), encoded)
+        graph.add("Concat", encoded, extra, axis=1, name=TRANSFORMED)
+    else:
+        graph.add("Identity", map_graph(graph, model._map, encoded), name=TRANSFORMED)
+    width = len(model.get_feature_names_out())
+    return [(TRANSFORMED, graph.onnx.TensorProto.DOUBLE, [None, width])]
+
+
+def _predictor(graph: Graph, model: Any, answer: str) -> list:
+    types = graph.onnx.TensorProto
+    if not hasattr(model, "classes_"):
+        flat = graph.add("Reshape", answer, graph.constant([-1], np.int64))
+        graph.add("Identity", flat, name=PREDICTION)
+        return [(PREDICTION, types.DOUBLE, [None])]
+    n_classes = len(model.classes_)
+    if n_classes == 2 and not _has_two_columns(model):
+        other = graph.add("Sub", graph.constant([1.0], np.float64), answer)
+        answer = graph.add("Concat", other, answer, axis=1)
+    best = graph.add("ArgMax", answer, axis=1, keepdims=0)
+    classes, kind = _classes(model.classes_)
+    graph.add("Gather", graph.constant(classes), best, axis=0, name=LABEL)
+    graph.add("Identity", answer, name=PROBABILITIES)
+    return [
+        (LABEL, getattr(types, kind), [None]),
+        (PROBABILITIES, types.DOUBLE, [None, n_classes]),
+    ]
+
+
+def _has_two_columns(model: Any) -> bool:
+    return isinstance(model, ObliqueForest) or trees_of(model).n_outputs == 2
+
+
+def _classes(classes: np.ndarray) -> tuple[np.ndarray, str]:
+    for kinds, name, dtype in (
+        ("iu", "INT64", "int64"),
+        ("f", "DOUBLE", "float64"),
+        ("b", "BOOL", "bool"),
+    ):
+        if classes.dtype.kind in kinds:
+            return classes.astype(dtype), name
+    if all(isinstance(label, str) for label in classes.tolist()):
+        return classes.astype(object), "STRING"
+    raise ValueError("Class labels must be numbers, booleans or text to be written to ONNX.")
+
+
+def onnx_inputs(model, X) -> dict[str, np.ndarray]:
+    """Make the inputs of an exported model from a table.
+
+    Parameters
+    ----------
+    model : estimator
+        The fitted model that was exported.
+    X : array-like or DataFrame of shape (n_samples, n_features)
+
+    Returns
+    -------
+    dict of str to ndarray
+        To hand to ``onnxruntime.InferenceSession.run``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from jarf import AxisForestRegressor
+    >>> from jarf.export import onnx_inputs
+    >>> model = AxisForestRegressor(2).fit(np.eye(3), [0, 1, 2])
+    >>> onnx_inputs(model, np.eye(3))["X"].shape
+    (3, 3)
+    """
+    check_is_fitted(model)
+    columns = read_columns(X)
+    parts = list(model.table_._all_parts())
+    if len(columns) != len(parts):
+        raise ValueError(f"X has {len(columns)} columns, but the model was fitted on {len(parts)}.")
+    if not has_text(model.table_):
+        return {"X": np.column_stack([_doubles(column) for column in columns])}
+    feed = {}
+    for name, part, column in zip(column_names(model), parts, columns, strict=True):
+        is_text = hasattr(part, "levels") and part.levels.text
+        values = _texts(column) if is_text else _doubles(column)
+        feed[str(name)] = values[:, None]
+    return feed
+
+
+def _doubles(column) -> np.ndarray:
+    if column.kind == "category":  # levels that are numbers
+        return np.array([np.nan if v is None else v for v in as_levels(column)], dtype=np.float64)
+    return as_numbers(column)
+
+
+def _texts(column) -> np.ndarray:
+    values = [MISSING_TEXT if level is None else level for level in as_levels(column)]
+    return np.array(values, dtype=object)

@@ -1,0 +1,172 @@
+"""Final ensembles of other libraries: scikit-learn's forests as arrays, XGBoost as its JSON."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.tree import DecisionTreeRegressor
+
+from jarf.export._checks import check_children, require
+from jarf.export._kinds import EstimatorKind, as_int64, check_names
+
+_NODE_FIELDS = (
+    "left_child",
+    "right_child",
+    "feature",
+    "threshold",
+    "impurity",
+    "n_node_samples",
+    "weighted_n_node_samples",
+    "missing_go_to_left",
+)
+
+
+@dataclass(frozen=True)
+class ForestKind(EstimatorKind):
+    """scikit-learn's forests: the nodes of all trees in one array a field."""
+
+    def state(self, value: Any) -> dict[str, Any]:
+        state = super().state(value)
+        if hasattr(value, "estimators_"):
+            states = [tree.tree_.__getstate__() for tree in value.estimators_]
+            nodes = np.concatenate([part["nodes"] for part in states])
+            require(
+                set(nodes.dtype.names or ()) == set(_NODE_FIELDS), "trees of another scikit-learn"
+            )
+            state["trees"] = {
+                "sizes": as_int64([part["node_count"] for part in states]),
+                "depths": as_int64([part["max_depth"] for part in states]),
+                "values": np.concatenate([part["values"] for part in states]),
+                **{name: np.ascontiguousarray(nodes[name]) for name in _NODE_FIELDS},
+            }
+        return state
+
+    def make(self, state: dict[str, Any]) -> Any:
+        trees = state.pop("trees", None)
+        made = super().make(state)
+        if trees is not None:
+            made.estimators_ = _grown(made, trees)
+        return made
+
+
+def _grown(forest: Any, arrays: dict[str, np.ndarray]) -> list[Any]:
+    """Put scikit-learn's trees together again, checked first: its walk checks nothing."""
+    template = DecisionTreeRegressor(max_depth=1).fit([[0.0], [1.0]], [0.0, 1.0]).tree_
+    layout = template.__getstate__()["nodes"].dtype
+    require(set(layout.names) == set(_NODE_FIELDS), "this scikit-learn's trees have other fields")
+    sizes = arrays["sizes"]
+    require(sizes.sum() == len(arrays["feature"]), "the trees' sizes are wrong")
+    nodes = np.zeros(len(arrays["feature"]), dtype=layout)
+    for name in _NODE_FIELDS:
+        require(arrays[name].shape == nodes.shape, f"trees without {name}")
+        nodes[name] = arrays[name]
+    n_classes = len(forest.classes_) if hasattr(forest, "classes_") else 1
+    values = arrays["values"]
+    fine = values.shape == (len(nodes), 1, n_classes) and np.isfinite(values).all()
+    require(fine and values.dtype == np.float64, "the trees' values are wrong")
+    _check_trees(nodes, sizes, forest.n_features_in_)
+    ends = np.cumsum(sizes)
+    pattern = clone(forest.estimator)
+    pattern.set_params(**{name: getattr(forest, name) for name in forest.estimator_params})
+    grown = []
+    for start, end, depth in zip(ends - sizes, ends, arrays["depths"], strict=True):
+        tree = type(template)(forest.n_features_in_, np.array([n_classes]), 1)
+        part = slice(start, end)
+        tree.__setstate__(
+            {
+                "max_depth": int(depth),
+                "node_count": int(end - start),
+                "nodes": np.ascontiguousarray(nodes[part]),
+                "values": np.ascontiguousarray(values[part]),
+            }
+        )
+        grown.append(_wrapped(pattern, forest, tree))
+    return grown
+
+
+def _wrapped(pattern: Any, forest: Any, tree: Any) -> Any:
+    made = clone(pattern)
+    made.tree_, made.n_features_in_, made.n_outputs_ = tree, forest.n_features_in_, 1
+    made.max_features_ = forest.n_features_in_
+    if hasattr(forest, "classes_"):
+        made.classes_ = np.arange(len(forest.classes_), dtype=np.float64)
+        made.n_classes_ = len(forest.classes_)
+    return made
+
+
+def _check_trees(nodes: np.ndarray, sizes: np.ndarray, n_features: int) -> None:
+    require(len(sizes) > 0 and (sizes > 0).all(), "a forest without trees")
+    leaf = nodes["left_child"] == -1
+    starts = np.cumsum(sizes) - sizes
+    shift = np.repeat(starts, sizes)
+    check_children(
+        nodes["left_child"] + shift, nodes["right_child"] + shift, leaf, starts, "forest"
+    )
+    require((leaf == (nodes["right_child"] == -1)).all(), "a node has one child")
+    feature = nodes["feature"][~leaf]
+    require(((feature >= 0) & (feature < n_features)).all(), "a cut is along a missing column")
+    require(not np.isnan(nodes["threshold"]).any(), "a threshold is not a number")
+
+
+def check_sklearn(forest: Any) -> None:
+    """Check what is left of a scikit-learn forest once its trees are."""
+    check_names(forest)
+    if hasattr(forest, "classes_"):
+        require(forest.n_classes_ == len(forest.classes_), "the classes are not as many")
+
+
+@dataclass(frozen=True)
+class BoosterKind(EstimatorKind):
+    """XGBoost's estimators: its own JSON, whose trees are checked before XGBoost reads it."""
+
+    def state(self, value: Any) -> dict[str, Any]:
+        state: dict[str, Any] = {"params": self.params(value)}
+        if value.__sklearn_is_fitted__():
+            state["booster"] = bytes(value.get_booster().save_raw("json"))
+        return state
+
+    def make(self, state: dict[str, Any]) -> Any:
+        booster = state.pop("booster", None)
+        made = self.cls(**state["params"])
+        if booster is not None:
+            _check_booster(json.loads(booster))
+            made.load_model(bytearray(booster))
+        return made
+
+
+def _check_booster(content: dict[str, Any]) -> None:
+    learner = content["learner"]
+    gradient = learner["gradient_booster"]
+    require(gradient["name"] == "gbtree", "XGBoost's booster is not gbtree")
+    facts = learner["learner_model_param"]
+    n_features, n_groups = int(facts["num_feature"]), max(1, int(facts["num_class"]))
+    require(int(facts.get("num_target", 1)) == 1, "XGBoost's model has several targets")
+    model = gradient["model"]
+    rounds = as_int64(model["iteration_indptr"])
+    fine = rounds[0] == 0 and rounds[-1] == len(model["trees"]) and (np.diff(rounds) >= 0).all()
+    require(fine, "XGBoost's rounds are not those of its trees")
+    groups = as_int64(model["tree_info"])
+    require(len(groups) == len(model["trees"]), "XGBoost's trees are not as many as it says")
+    require(((groups >= 0) & (groups < n_groups)).all(), "XGBoost's tree is of no class")
+    for tree in model["trees"]:
+        _check_boosted(tree, n_features)
+
+
+def _check_boosted(tree: dict[str, Any], n_features: int) -> None:
+    n_nodes = int(tree["tree_param"]["num_nodes"])
+    left, right = as_int64(tree["left_children"]), as_int64(tree["right_children"])
+    feature = as_int64(tree["split_indices"])
+    names = ("split_conditions", "default_left", "parents", "base_weights", "sum_hessian")
+    lengths = {len(tree[name]) for name in names} | {len(left), len(right), len(feature)}
+    require(lengths == {n_nodes} and n_nodes > 0, "XGBoost's tree has nodes without fields")
+    require(not np.any(tree["split_type"]), "XGBoost's tree splits categories")
+    require(int(tree["tree_param"]["size_leaf_vector"]) <= 1, "XGBoost's leaf has several values")
+    leaf = left == -1
+    require((leaf == (right == -1)).all(), "XGBoost's node has one child")
+    check_children(left, right, leaf, [0], "XGBoost's tree")
+    require(((feature >= 0) & (feature < n_features)).all(), "XGBoost cuts a missing column")
+    require(np.isfinite(np.asarray(tree["split_conditions"], float)).all(), "not a number")

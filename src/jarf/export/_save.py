@@ -1,0 +1,165 @@
+"""Model files that hold data only: saved, checked and loaded without running any code."""
+
+from __future__ import annotations
+
+import struct
+import zipfile
+import zlib
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+import jarf
+from jarf.ensemble import JacobianFeatures, JARFClassifier, JARFRegressor
+from jarf.ensemble._oblique import ObliqueForest
+from jarf.ensemble._per_tree import PerTreeForest
+from jarf.export._checks import require
+from jarf.export._classes import build, describe
+from jarf.export._codec import CannotWrite, Reader, Writer
+from jarf.export._members import MAX_BYTES, read_members, write_members
+from jarf.geometry import JacobianPreconditioner
+from jarf.inspection._models import answers
+
+_DAMAGE = (
+    *(zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, struct.error, EOFError),
+    *(KeyError, IndexError, TypeError, AttributeError, ValueError, OverflowError),
+    *(RecursionError, MemoryError, NotImplementedError, RuntimeError, StopIteration),
+)
+
+
+def save(model, path) -> str:
+    """Write a fitted model to a file that can be loaded without trusting it.
+
+    The file is a zip archive of raw arrays and a JSON manifest with the SHA-256 of each. Fitted
+    parts that predict are kept, all bits of them. Not kept are the surrogate (only ``fit`` needs
+    it), ``n_jobs``, and parameters that JSON and arrays cannot say (a random generator, a
+    surrogate of an unlisted class, a function): those are at their defaults after loading.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted: any estimator of this library. JARF's final ensemble may be one of our forests,
+        scikit-learn's random forest or extra trees, or XGBoost.
+    path : str or Path
+
+    Returns
+    -------
+    str
+        SHA-256 of the file in hexadecimal: keep it apart from the file and hand it to
+        :func:`load` to be sure that it is this file.
+
+    Examples
+    --------
+    >>> import numpy as np, os, tempfile
+    >>> from jarf import SPORFRegressor
+    >>> from jarf.export import load, save
+    >>> X = np.random.default_rng(0).normal(size=(100, 3))
+    >>> model = SPORFRegressor(5, random_state=0).fit(X, X[:, 0])
+    >>> path = os.path.join(tempfile.mkdtemp(), "model.jarf")
+    >>> digest = save(model, path)
+    >>> np.array_equal(load(path, sha256=digest).predict(X), model.predict(X))
+    True
+    """
+    check_is_fitted(model)
+    if describe(model) is None:
+        raise TypeError(f"{type(model).__name__} is not an estimator that a model file can hold.")
+    writer = Writer(describe)
+    try:
+        content = writer.encode(model)
+    except CannotWrite as error:
+        raise TypeError(
+            f"The model holds {error}, which a model file cannot hold. JARF is saved on forests of "
+            "this library, on scikit-learn's random forests and extra trees, and on XGBoost."
+        ) from error
+    manifest = {"jarf": jarf.__version__, "model": content}
+    return write_members(path, manifest, writer.members)
+
+
+def load(path, *, sha256=None, max_bytes=MAX_BYTES) -> Any:
+    """Read a model that :func:`save` wrote; refuse anything else.
+
+    Nothing in the file is run. Only listed classes are made, every array is checked for type,
+    shape and finite values, and trees for children that lie inside their tree and behind their
+    parents. A damaged, changed or hostile file raises ``ValueError``. That the file is *the* model
+    you expect is another matter: only ``sha256`` tells.
+
+    Parameters
+    ----------
+    path : str or Path
+    sha256 : str, default=None
+        What :func:`save` returned.
+    max_bytes : int, default=2**31
+        Refuse files that would unpack to more.
+
+    Returns
+    -------
+    estimator
+    """
+    try:
+        manifest, members = read_members(path, max_bytes, sha256)
+        with np.errstate(all="ignore"):
+            model = Reader(members, build).decode(manifest["model"])
+            _check_sound(model)
+    except _DAMAGE as error:
+        raise ValueError(f"{path} is not a sound model file: {error}.") from error
+    return model
+
+
+def _check_sound(model: Any) -> None:
+    """Check that the parts of a loaded estimator fit together, and let it answer once."""
+    require(hasattr(model, "n_features_in_"), "it holds no fitted estimator")
+    table = model.table_
+    require(len(table.fill_values_) == model.n_features_in_, "the table has other columns")
+    if isinstance(model, ObliqueForest):
+        _check_forest_model(model)
+    elif not isinstance(model, JacobianFeatures):
+        _check_mapped(model)
+    if not isinstance(model, JacobianPreconditioner | JacobianFeatures):
+        n_outputs = len(model.classes_) if hasattr(model, "classes_") else 1
+        found = answers(model, np.zeros((1, table.n_outputs)))
+        require(found.shape == (1, n_outputs), "its outputs are not those of its classes")
+        require(np.isfinite(found).all(), "its predictions are not finite")
+
+
+def _check_forest_model(model: ObliqueForest) -> None:
+    n_outputs = model.table_.n_outputs
+    require(
+        model.forest_.n_features == n_outputs == len(model._feature_scales),
+        "the forest is of other columns",
+    )
+    require(model._classifies == hasattr(model, "classes_"), "classes are missing, or too many")
+
+
+def _check_mapped(model: Any) -> None:
+    """JARF, or its preconditioner alone."""
+    jarf_model = isinstance(model, JARFClassifier | JARFRegressor)
+    mapping = model.preconditioner_ if jarf_model else model
+    n_outputs = mapping.table_.n_outputs
+    vectors = (mapping.mean_, mapping.scale_, mapping._std, mapping.steps_, mapping._moves)
+    sizes = {len(vector) for vector in vectors} | {len(mapping._map.mean)}
+    require(sizes == {n_outputs}, "the map is of other columns")
+    require(mapping._map.matrix is not None, "the map has no matrix")
+    require(mapping._map.matrix.shape[1] == mapping._n_features_out, "the map is of another width")
+    if not jarf_model:
+        return
+    require(model.table_.n_outputs == n_outputs, "the map is of another table")
+    require(model._classifies == hasattr(model, "classes_"), "classes are missing, or too many")
+    mapping.table_ = model.table_
+    final = model.estimator_
+    ensembles = [final]
+    widths = {mapping._n_features_out}
+    if isinstance(final, PerTreeForest):
+        final.preconditioner = mapping
+        ensembles = final.trees_
+        widths |= {linear.matrix.shape[1] for linear in final.maps_}
+    for ensemble in ensembles:
+        require(not isinstance(ensemble, JARFClassifier | JARFRegressor), "JARF within JARF")
+        if isinstance(ensemble, ObliqueForest):
+            _check_forest_model(ensemble)
+        if model._classifies:
+            codes = np.arange(len(model.classes_))  # JARF hands its ensemble numbers of classes
+            found = getattr(ensemble, "classes_", codes)
+            require(np.isin(found, codes).all(), "the final ensemble is of other classes")
+    widths |= {ensemble.n_features_in_ for ensemble in ensembles}
+    require(len(widths) == 1, "the final ensemble is of another width")

@@ -1,0 +1,204 @@
+"""The EJOP that a picture is drawn from: a model's own, a given one, or that of its predictions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+
+from jarf.geometry import JacobianPreconditioner, leading_spectrum, spectrum
+from jarf.geometry._wide import N_LEADING
+from jarf.gradients import (
+    EJOP,
+    Differences,
+    WideEJOP,
+    column_mean,
+    column_std,
+    difference_steps,
+    gradient_blocks,
+    sum_blocks,
+)
+from jarf.inspection._models import (
+    MODELS,
+    answers,
+    check_model,
+    column_names,
+    encode,
+    preconditioner_of,
+)
+from jarf.inspection._words import number_text
+
+# A model without an EJOP of its own is differentiated at so many rows at most.
+MAX_PROBES = 500
+
+
+@dataclass(frozen=True)
+class EJOPFacts:
+    """An EJOP over the outputs of a table that it mixes.
+
+    Parameters
+    ----------
+    eigenvalues : ndarray of shape (n_vectors,)
+    eigenvectors : ndarray of shape (n_mixed, n_vectors)
+    trace : float
+    mixed : ndarray of shape (n_mixed,)
+        Which outputs of the table.
+    mean, scale : ndarray of shape (n_mixed,)
+        The EJOP's coordinates are ``(x - mean) / scale``.
+    names : ndarray of shape (n_mixed,) of str
+    column_names : ndarray of str
+    sensitivities : ndarray of shape (n_columns,)
+    """
+
+    eigenvalues: np.ndarray
+    eigenvectors: np.ndarray
+    trace: float
+    mixed: np.ndarray
+    mean: np.ndarray
+    scale: np.ndarray
+    names: np.ndarray
+    column_names: np.ndarray
+    sensitivities: np.ndarray
+
+    def direction_text(self, k: int, n_terms: int = 3) -> str:
+        """Name the largest loadings of an eigenvector."""
+        vector = self.eigenvectors[:, k]
+        top = np.argsort(-np.abs(vector), kind="stable")[:n_terms]
+        top = top[np.abs(vector[top]) > 0.05]
+        terms = [
+            f"{'-' if vector[j] < 0 else '+'} {number_text(abs(vector[j]), 2)} {self.names[j]}"
+            for j in top
+        ]
+        more = " + ..." if len(vector) > len(top) else ""
+        return " ".join(terms).removeprefix("+ ") + more
+
+
+def facts_of(estimator: Any, X=None, y=None, preconditioner=None) -> EJOPFacts:
+    """Find the EJOP that belongs to a fitted estimator.
+
+    Parameters
+    ----------
+    estimator : estimator
+    X, y : default=None
+        A forest without a preconditioner is differentiated at these rows itself.
+    preconditioner : JacobianPreconditioner or JARF, default=None
+        Whose EJOP to take instead.
+
+    Returns
+    -------
+    EJOPFacts
+    """
+    if preconditioner is not None:
+        return _of_preconditioner(preconditioner_of(preconditioner))
+    if isinstance(estimator, JacobianPreconditioner) or hasattr(estimator, "preconditioner_"):
+        return _of_preconditioner(preconditioner_of(estimator))
+    if X is None or not isinstance(estimator, MODELS):
+        raise TypeError(
+            f"{type(estimator).__name__} holds no EJOP. Hand in X and y to differentiate the model "
+            "itself, or a fitted preconditioner; from_ejop takes an EJOP alone."
+        )
+    return _of_model(estimator, X, y)
+
+
+def facts_of_ejop(ejop: Any, feature_names=None) -> EJOPFacts:
+    """Describe an EJOP, or its matrix, that stands alone."""
+    total = np.asarray(ejop, dtype=np.float64)
+    if total.ndim != 2 or total.shape[0] != total.shape[1]:
+        raise ValueError(f"An EJOP is a square matrix, got shape {total.shape}.")
+    d = len(total)
+    names = [f"x{j}" for j in range(d)] if feature_names is None else list(feature_names)
+    if len(names) != d:
+        raise ValueError(f"feature_names has {len(names)} entries for {d} features.")
+    kept = np.array(names, dtype=object)
+    whole = EJOP(total, 1.0, 1)
+    sensitivities = np.sqrt(np.maximum(whole.diagonal(), 0.0))
+    every = np.arange(d)
+    return _facts(whole, every, np.zeros(d), np.ones(d), kept, kept, sensitivities)
+
+
+def _facts(ejop, mixed, mean, scale, names, columns, sensitivities) -> EJOPFacts:
+    """Describe an EJOP over all outputs of a table, of which some are mixed."""
+    if isinstance(ejop, WideEJOP):
+        values, vectors = leading_spectrum(ejop, N_LEADING)
+        vectors = vectors[mixed]
+    else:
+        values, vectors = spectrum(ejop.matrix[np.ix_(mixed, mixed)])
+    return EJOPFacts(
+        eigenvalues=values,
+        eigenvectors=vectors,
+        trace=float(ejop.diagonal()[mixed].sum()),
+        mixed=mixed,
+        mean=mean[mixed],
+        scale=scale[mixed],
+        names=names[mixed],
+        column_names=columns,
+        sensitivities=sensitivities,
+    )
+
+
+def _of_preconditioner(model: JacobianPreconditioner) -> EJOPFacts:
+    columns = column_names(model)
+    names = model.table_.get_feature_names_out(columns)
+    return _facts(
+        model.ejop_,
+        np.flatnonzero(model._moves),
+        model.mean_,
+        model.scale_,
+        names,
+        columns,
+        model.feature_sensitivities_,
+    )
+
+
+class _OnMatrix(BaseEstimator):
+    """A fitted model that answers at rows of its encoded matrix."""
+
+    def __init__(self, model):
+        self.model = model
+        if hasattr(model, "classes_"):
+            self.classes_ = model.classes_
+
+    def predict_proba(self, X):
+        return answers(self.model, X)
+
+    def predict(self, X):
+        return answers(self.model, X)[:, 0]
+
+
+class _Classes(ClassifierMixin, _OnMatrix):
+    pass
+
+
+class _Numbers(RegressorMixin, _OnMatrix):
+    pass
+
+
+def _of_model(model: Any, X, y) -> EJOPFacts:
+    """Differentiate a forest at evenly spaced rows, its numbers only."""
+    check_model(model)
+    matrix = encode(model, X).astype(np.float64)
+    moves = model.table_.is_number
+    std = column_std(matrix)
+    scale = np.where(std > 0, std, 1.0)
+    steps = np.where(moves, difference_steps(matrix), 0.0)
+    rows = np.arange(0, len(matrix), -(-len(matrix) // MAX_PROBES))
+    kind = _Classes if hasattr(model, "classes_") else _Numbers
+    differences = Differences(
+        steps, matrix.min(axis=0), matrix.max(axis=0), "centered", "one-sided"
+    )
+    blocks = gradient_blocks(
+        kind(model),
+        matrix[rows],
+        None if y is None else np.asarray(y)[rows],
+        differences,
+        outputs="all" if y is None else "observed",
+    )
+    ejop = sum_blocks(blocks, matrix.shape[1]).rescaled(scale)
+    columns = column_names(model)
+    names = model.table_.get_feature_names_out(columns)
+    squares = np.maximum(ejop.diagonal(), 0.0)
+    sensitivities = np.sqrt(model.table_.per_column(squares))
+    mixed = np.flatnonzero(moves)
+    return _facts(ejop, mixed, column_mean(matrix), scale, names, columns, sensitivities)

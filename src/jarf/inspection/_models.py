@@ -1,0 +1,113 @@
+"""What may be asked of every fitted model of this library, whatever stands behind it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from jarf.ensemble import JARFClassifier, JARFRegressor
+from jarf.ensemble._oblique import ObliqueForest
+from jarf.geometry import JacobianPreconditioner
+from jarf.table import read_table
+from jarf.table._columns import read_columns
+
+MODELS = (ObliqueForest, JARFClassifier, JARFRegressor)
+
+
+def check_model(model: Any) -> None:
+    """Refuse what is not a fitted predictor of this library."""
+    if not isinstance(model, MODELS):
+        raise TypeError(
+            f"Expected JARF, an oblique forest or a Jacobian forest, got {type(model).__name__}."
+        )
+    check_is_fitted(model)
+
+
+def column_names(model: Any) -> np.ndarray:
+    """Names of the original columns: the DataFrame's, or x0, x1, ..."""
+    names = getattr(model, "feature_names_in_", None)
+    if names is not None:
+        return np.asarray(names, dtype=object)
+    return np.array([f"x{j}" for j in range(model.n_features_in_)], dtype=object)
+
+
+def encode(model: Any, X: Any) -> np.ndarray:
+    """Turn a table into the float matrix that ``model`` works on."""
+    dtype: Any = np.float32 if isinstance(model, ObliqueForest) else [np.float64, np.float32]
+    return read_table(model, X, dtype=dtype, order="C")
+
+
+def answers(model: Any, matrix: np.ndarray) -> np.ndarray:
+    """Class probabilities, or predictions, at rows of the encoded matrix: (n_rows, n_outputs)."""
+    if isinstance(model, ObliqueForest):
+        matrix = np.ascontiguousarray(matrix, dtype=np.float32)
+        return model.forest_.predict(matrix, model.n_jobs) / model.forest_.n_trees
+    if model.share != "per-tree":
+        matrix = model.preconditioner_._map.transform(matrix)
+    if not model._classifies:
+        return np.asarray(model.estimator_.predict(matrix), dtype=np.float64)[:, None]
+    if not hasattr(model.estimator_, "predict_proba"):
+        raise ValueError(
+            f"The final estimator {type(model.estimator_).__name__} has no predict_proba."
+        )
+    return np.asarray(model.estimator_.predict_proba(matrix), dtype=np.float64)
+
+
+def preconditioner_of(model: Any) -> JacobianPreconditioner:
+    """Find the fitted preconditioner inside ``model``, or say how to come by one."""
+    found = getattr(model, "preconditioner_", None)
+    if isinstance(model, JacobianPreconditioner):
+        found = model
+    if not isinstance(found, JacobianPreconditioner):
+        raise TypeError(
+            f"{type(model).__name__} holds no EJOP. Fit a JacobianPreconditioner on the same table "
+            "and hand it in, or use from_ejop."
+        )
+    check_is_fitted(found, "ejop_")
+    return found
+
+
+class MixedRows:
+    """Rows that take some columns from one table and the rest from another.
+
+    Columns are encoded one by one, so encoded outputs can be mixed; only numbers that were filled
+    from the row's other numbers are filled again.
+
+    Parameters
+    ----------
+    model : estimator
+    first, second : array-like or DataFrame
+    """
+
+    def __init__(self, model: Any, first: Any, second: Any):
+        self.table = model.table_
+        self.matrices = encode(model, first), encode(model, second)
+        self.numbers = None
+        if self.table._filling is not None:
+            dtype = self.matrices[0].dtype
+            values = [self.table._values(read_columns(X), dtype) for X in (first, second)]
+            if any(np.isnan(part).any() for part in values):
+                self.numbers = values
+
+    def mix(self, i: np.ndarray, j: np.ndarray, from_first: np.ndarray) -> np.ndarray:
+        """Mix row ``i[k]`` of the first table with row ``j[k]`` of the second.
+
+        Parameters
+        ----------
+        i, j : ndarray of shape (n,)
+        from_first : ndarray of shape (n, n_columns) of bool
+
+        Returns
+        -------
+        ndarray of shape (n, n_outputs)
+        """
+        first, second = self.matrices
+        mask = from_first[:, self.table.output_columns_]
+        mixed = np.where(mask, first[i], second[j])
+        if self.numbers is not None:
+            first, second = self.numbers
+            values = np.where(from_first[:, self.table._numbers], first[i], second[j])
+            self.table.refill(mixed, values)
+        return mixed

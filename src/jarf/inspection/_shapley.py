@@ -1,0 +1,208 @@
+"""Shapley values of the original columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import factorial
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from jarf.inspection._models import MixedRows, answers, check_model, column_names
+
+# Tables of at most so many columns are explained exactly.
+EXACT_UP_TO = 10
+MOST_EXACT = 16
+# So many mixed rows are predicted at a time.
+BLOCK_ROWS = 20_000
+
+
+@dataclass(frozen=True)
+class ShapleyValues:
+    """What each original column adds to the prediction of each row.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_samples, n_features) or (n_samples, n_features, n_classes)
+        For a classifier, of every class's probability.
+    base_values : float or ndarray of shape (n_classes,)
+        Mean prediction over the background; ``base_values + values.sum(axis=1)`` is the
+        prediction.
+    standard_errors : ndarray, like ``values``
+        Of the sampling of orders; zero where values are exact.
+    exact : bool
+    feature_names : ndarray of str
+    """
+
+    values: np.ndarray
+    base_values: Any
+    standard_errors: np.ndarray
+    exact: bool
+    feature_names: np.ndarray
+
+    @property
+    def importances(self) -> np.ndarray:
+        """Mean absolute value of each column, added up over the classes."""
+        sizes = np.abs(self.values).mean(axis=0)
+        return sizes if sizes.ndim == 1 else sizes.sum(axis=1)
+
+
+def shapley_values(
+    model, X, background, *, n_permutations=2, exact="auto", random_state=None
+) -> ShapleyValues:
+    """Explain predictions by Shapley values of the original columns.
+
+    The value of a set of columns is the mean prediction of rows that take these columns from the
+    row to be explained and all others from a background row (*interventional* Shapley values).
+    A column of the user's table is one player, however many outputs it was encoded to.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted: JARF on any final ensemble, an oblique forest or a Jacobian forest.
+    X : array-like or DataFrame of shape (n_samples, n_features)
+        Rows to explain.
+    background : array-like or DataFrame of shape (n_background, n_features)
+        Rows to compare with; 20 to 100 training rows are usual. The cost grows with their number.
+    n_permutations : int, default=2
+        Where values are sampled: random orders of the columns for *each* background row, at least
+        two; every order is used together with its reverse.
+    exact : bool or "auto", default="auto"
+        True adds up all subsets of columns (16 columns at most): 2^d predictions for each pair of
+        a row and a background row. False samples orders. "auto" is exact up to 10 columns.
+    random_state : int, RandomState instance or None, default=None
+        Draws the orders.
+
+    Returns
+    -------
+    ShapleyValues
+        Exact or sampled, the values of a row sum to its prediction minus the mean prediction of
+        the background, up to rounding.
+
+    Notes
+    -----
+    An order walks from a background row to the explained row, one column after the other, and
+    credits every change to its column; over all orders the mean credit is the Shapley value. All
+    background rows are walked from equally often, which makes the sums exact. Standard errors say
+    how far other draws of orders would lie; the choice of the background is not part of them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from jarf import SPORFRegressor
+    >>> from jarf.inspection import shapley_values
+    >>> X = np.random.default_rng(0).normal(size=(300, 3))
+    >>> model = SPORFRegressor(20, random_state=0).fit(X, X[:, 0] - X[:, 1])
+    >>> found = shapley_values(model, X[:5], X[100:120])
+    >>> np.allclose(found.base_values + found.values.sum(axis=1), model.predict(X[:5]))
+    True
+    >>> found.importances.argmin()
+    np.int64(2)
+    """
+    check_model(model)
+    rows = MixedRows(model, X, background)
+    d = model.n_features_in_
+    if exact == "auto":
+        exact = d <= EXACT_UP_TO
+    ends = [answers(model, matrix) for matrix in rows.matrices]
+    if exact:
+        values, errors = _all_subsets(model, rows, d), None
+    else:
+        rng = check_random_state(random_state)
+        values, errors = _sampled_orders(model, rows, ends, d, n_permutations, rng)
+    return _result(model, values, errors, ends[1].mean(axis=0))
+
+
+def _result(model, values, errors, base) -> ShapleyValues:
+    exact = errors is None
+    errors = np.zeros_like(values) if exact else errors
+    if not hasattr(model, "classes_"):
+        values, errors, base = values[..., 0], errors[..., 0], float(base[0])
+    return ShapleyValues(values, base, errors, exact, column_names(model))
+
+
+def _all_subsets(model, rows: MixedRows, d: int) -> np.ndarray:
+    """Sum over every subset of the columns."""
+    if d > MOST_EXACT:
+        raise ValueError(
+            f"exact=True needs 2**{d} predictions for every pair of rows; at most {MOST_EXACT} "
+            "columns are explained exactly. Use exact=False."
+        )
+    n, m = (len(matrix) for matrix in rows.matrices)
+    subsets = (np.arange(2**d)[:, None] >> np.arange(d)) & 1 == 1
+    step = max(1, BLOCK_ROWS // m)
+    weights = _subset_weights(subsets)
+    values: Any = 0.0
+    for start in range(0, len(subsets), step):
+        part = slice(start, start + step)
+        mask = np.repeat(subsets[part], m, axis=0)
+        others = np.tile(np.arange(m), len(subsets[part]))
+        worth = np.stack(
+            [
+                answers(model, rows.mix(np.full(len(mask), i), others, mask))
+                .reshape(-1, m, _n_outputs(model))
+                .mean(axis=1)
+                for i in range(n)
+            ]
+        )
+        values = values + np.einsum("nsc,sd->ndc", worth, weights[part])
+    return values
+
+
+def _n_outputs(model) -> int:
+    return len(model.classes_) if hasattr(model, "classes_") else 1
+
+
+def _subset_weights(subsets: np.ndarray) -> np.ndarray:
+    """How often the worth of each subset counts for each column, with its sign."""
+    d = subsets.shape[1]
+    sizes = subsets.sum(axis=1)
+    chance = np.array([factorial(s) * factorial(d - s - 1) / factorial(d) for s in range(d)])
+    with_column = chance[np.maximum(sizes - 1, 0)][:, None]
+    without = -chance[np.minimum(sizes, d - 1)][:, None]
+    return np.where(subsets, with_column, without)
+
+
+def _sampled_orders(model, rows: MixedRows, ends, d: int, n_permutations, rng):
+    """Walk random orders and their reverses from every background row."""
+    if not isinstance(n_permutations, Integral) or n_permutations < 2:
+        raise ValueError(f"n_permutations must be an integer of at least 2, got {n_permutations}.")
+    (f_rows, f_others), r = ends, int(n_permutations)
+    n, m = len(f_rows), len(f_others)
+    orders = np.array([[rng.permutation(d) for _ in range(r)] for _ in range(m)])
+    ranks = np.stack([np.argsort(orders, axis=2), d - 1 - np.argsort(orders, axis=2)], axis=2)
+    values = np.zeros((n, d, f_rows.shape[1]))
+    variances = np.zeros_like(values)
+    cost = max(1, 2 * r * (d - 1))
+    n_rows = int(np.clip(BLOCK_ROWS // cost, 1, n))
+    n_others = int(np.clip(BLOCK_ROWS // (cost * n_rows), 1, m))
+    for start in range(0, n, n_rows):
+        i = np.arange(start, min(start + n_rows, n))
+        for first in range(0, m, n_others):
+            j = np.arange(first, min(first + n_others, m))
+            credit = _walk(model, rows, i, j, ranks[j], f_rows[i], f_others[j])
+            pairs = credit.mean(axis=2)  # an order and its reverse: (j, r, i, d, outputs)
+            values[i] += pairs.mean(axis=1).sum(axis=0) / m
+            variances[i] += pairs.var(axis=1, ddof=1).sum(axis=0) / (r * m**2)
+    return values, np.sqrt(variances)
+
+
+def _walk(model, rows: MixedRows, i, j, ranks, f_rows, f_others) -> np.ndarray:
+    """Credit of every column on every walk: (n_others, r, 2, n_rows, d, n_outputs)."""
+    m, r, _, d = ranks.shape
+    n, n_outputs = f_rows.shape
+    shape = (m, r, 2, n, d - 1)
+    taken = ranks[:, :, :, None, :] < np.arange(1, d)[:, None]  # (m, r, 2, d - 1, d)
+    mask = np.broadcast_to(taken[:, :, :, None], (*shape, d)).reshape(-1, d)
+    row = np.broadcast_to(i[:, None], shape).ravel()
+    other = np.broadcast_to(j[:, None, None, None, None], shape).ravel()
+    inner = answers(model, rows.mix(row, other, mask)).reshape(*shape, n_outputs)
+    whole = np.empty((m, r, 2, n, d + 1, n_outputs))
+    whole[..., 1:-1, :] = inner
+    whole[..., 0, :] = f_others[:, None, None, None, :]
+    whole[..., -1, :] = f_rows
+    steps = np.diff(whole, axis=4)
+    place = np.broadcast_to(ranks[:, :, :, None, :, None], steps.shape)
+    return np.take_along_axis(steps, place, axis=4)

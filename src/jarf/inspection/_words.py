@@ -1,0 +1,120 @@
+"""Cuts in words: original columns and units, categories and missing values by name."""
+
+from __future__ import annotations
+
+from math import floor, log10
+from typing import Any
+
+import numpy as np
+
+from jarf.inspection._models import column_names
+from jarf.table._parts import Numbers, OneHot
+
+# Weights this much smaller than the largest, in standard deviations, are rounding errors.
+NEGLIGIBLE = 1e-9
+
+
+def number_text(value: float, digits: int, trim: bool = False) -> str:
+    """Write a number with so many significant digits, but never round whole units away.
+
+    Examples
+    --------
+    >>> from jarf.inspection._words import number_text
+    >>> number_text(0.7041, 2), number_text(1987.5, 2), number_text(4.2e-7, 2)
+    ('0.70', '1988', '4.2e-07')
+    """
+    if value == 0 or not np.isfinite(value):
+        return f"{value:g}"
+    size = floor(log10(abs(value)))
+    if not -4 < size < 8:
+        return f"{value:.{digits - 1}e}"
+    text = f"{value:.{max(digits - 1 - size, 0)}f}"
+    return text.rstrip("0").rstrip(".") if trim and "." in text else text
+
+
+class Wording:
+    """Says which rows go left, or right, at a cut.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted; its table and names are used.
+    scales : ndarray of shape (n_outputs,)
+        Standard deviations of the table's outputs: the larger a term's spread, the earlier it is
+        named.
+    digits : int
+    max_terms : int or None
+    """
+
+    def __init__(self, model: Any, scales: np.ndarray, digits: int, max_terms: int | None):
+        self.table, self.names = model.table_, column_names(model)
+        self.scales = np.where(scales > 0, scales, 1.0)
+        self.digits, self.max_terms = digits, max_terms
+
+    def cut(self, direction: np.ndarray, offset: float, left: bool = True) -> str:
+        """Say what holds for rows with ``direction . x <= offset``, or for all others."""
+        sizes = np.abs(direction) * self.scales
+        used = np.flatnonzero(sizes > NEGLIGIBLE * sizes.max(initial=0.0))
+        if len(used) == 0:
+            return "always" if (offset >= 0) == left else "never"
+        if len(used) == 1:
+            weight = direction[used[0]]
+            return self._axis(used[0], offset / weight, left == (weight > 0), left)
+        used = used[np.argsort(-sizes[used], kind="stable")]
+        length = float(np.linalg.norm(direction[used]))
+        shown = used[: self.max_terms]
+        text = ""
+        for output in shown:
+            weight = direction[output] / length
+            sign = (" - " if text else "-") if weight < 0 else (" + " if text else "")
+            text += f"{sign}{number_text(abs(weight), self.digits)} {self._term(output)}"
+        if len(shown) < len(used):
+            text += f" + {len(used) - len(shown)} smaller terms"
+        spread = float(np.linalg.norm(sizes[used])) / length
+        return f"{text} {'<=' if left else '>'} {self._offset(offset / length, spread)}"
+
+    def _offset(self, value: float, spread: float) -> str:
+        """Write a threshold, as finely as the spread of what it cuts asks for."""
+        decimals = max(0, self.digits + 1 - floor(log10(spread)))
+        if decimals > 9 or abs(value) >= 1e9:
+            return number_text(value, self.digits + 2)
+        text = f"{round(value, decimals) + 0.0:.{decimals}f}"
+        return text.rstrip("0").rstrip(".") if "." in text else text
+
+    def _part(self, output: int) -> tuple[str, Any, int]:
+        """The column an output came from, how it was encoded, and which of its outputs it is."""
+        column = int(self.table.output_columns_[output])
+        within = output - int(np.searchsorted(self.table.output_columns_, column))
+        parts = self.table._parts
+        return str(self.names[column]), None if parts is None else parts[column], within
+
+    def _term(self, output: int) -> str:
+        """Name an output as a term of a sum."""
+        name, part, within = self._part(output)
+        kind = self.table.output_kinds_[output]
+        if kind == "level":
+            return f"[{self._level(name, part, within, True)}]"
+        if kind == "target":
+            suffix = part.class_names[within].removeprefix("_")
+            return f"mean target{f' {suffix}' if suffix else ''} of {name}"
+        return name
+
+    def _level(self, name: str, part: Any, within: int, holds: bool) -> str:
+        if not isinstance(part, OneHot):
+            return f"{name} is {'true' if holds else 'false'}"
+        level = list(part.levels.codes)[within]
+        return f"{name} is {'' if holds else 'not '}{'missing' if level is None else level}"
+
+    def _axis(self, output: int, threshold: float, below: bool, closed: bool) -> str:
+        """Say on which side of a threshold one output lies; ``closed`` includes the threshold."""
+        name, part, within = self._part(output)
+        kind = self.table.output_kinds_[output]
+        if kind == "level" and 0 <= threshold < 1:
+            return self._level(name, part, within, not below)
+        sign = ("<" if below else ">") + ("=" if closed else "")
+        text = f"{self._term(output)} {sign} {self._offset(threshold, self.scales[output])}"
+        if kind != "missing" or not isinstance(part, Numbers):
+            return text
+        if part.apart <= threshold < part.low:  # set apart below all others
+            return f"{name} is {'' if below else 'not '}missing"
+        return f"{text} or {name} is missing" if below else text

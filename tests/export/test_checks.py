@@ -1,0 +1,193 @@
+"""Hostile arrays: files whose hashes are right, but whose trees would lead astray."""
+
+import json
+from copy import deepcopy
+
+import numpy as np
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+
+from jarf import JARFClassifier, SPORFClassifier
+from jarf.export import load, save
+from jarf.export._members import read_members, write_members
+from jarf.inspection._models import answers
+
+X = np.random.default_rng(0).normal(size=(120, 4))
+Y = np.digitize(X[:, 0] + X[:, 1], [-1, 1])
+
+
+def entries(value, path=()):
+    """All arrays of a manifest, by the path that leads to them."""
+    if isinstance(value, dict):
+        if "array" in value:
+            yield path, value
+        for key, part in value.items():
+            yield from entries(part, (*path, key))
+    elif isinstance(value, list):
+        named = value[0] if len(value) == 2 and isinstance(value[0], str) else "item"
+        for part in value:
+            yield from entries(part, (*path, named))
+
+
+def array_of(entry, members):
+    return np.frombuffer(members[entry["array"]], entry["dtype"]).reshape(entry["shape"]).copy()
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("files")
+    models = {
+        "oblique": SPORFClassifier(2, random_state=0),
+        "sklearn": JARFClassifier(RandomForestClassifier(2), random_state=0),
+        "mapped": JARFClassifier(n_estimators=2, random_state=0),
+    }
+    for name, model in models.items():
+        save(model.fit(X, Y), folder / name)
+    return folder
+
+
+def spoil(path, target, name, change):
+    manifest, members = read_members(path, 2**30, None)
+    found = [entry for where, entry in entries(manifest["model"]) if name in where]
+    assert found
+    array = change(array_of(found[0], members))
+    members = {**members, found[0]["array"]: array.tobytes()}
+    write_members(target, {"model": manifest["model"]}, members)
+
+
+def put(place, value):
+    def change(array):
+        array[place] = value
+        return array
+
+    return change
+
+
+def into_inner(column, value):
+    """Write into a field of the first inner node of the engine's nodes."""
+
+    def change(nodes):
+        nodes[np.flatnonzero(nodes[:, 0] != -1)[0], column] = value
+        return nodes
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("file", "name", "change"),
+    [
+        ("oblique", "nodes", into_inner(2, 0)),  # a cycle
+        ("oblique", "nodes", into_inner(3, 10**6)),
+        ("oblique", "nodes", into_inner(2, -5)),
+        ("oblique", "nodes", into_inner(0, 4)),  # a column that is not there
+        ("oblique", "nodes", into_inner(0, -(10**6))),
+        ("oblique", "nodes", into_inner(1, np.float32(np.nan).view(np.int32))),
+        ("oblique", "nodes", lambda nodes: np.where(nodes[:, :1] == -1, 10**6, nodes)),
+        ("oblique", "roots", put(1, 1)),
+        ("oblique", "roots", put(0, -1)),
+        ("oblique", "starts", put(1, 10**6)),
+        ("oblique", "features", put(0, 99)),
+        ("oblique", "loadings", put(0, np.nan)),
+        ("oblique", "values", put((0, 0), 7.0)),
+        ("oblique", "values", put((-1, 0), np.inf)),
+        ("oblique", "_feature_scales", put(0, np.nan)),
+        ("sklearn", "left_child", put(0, 0)),
+        ("sklearn", "right_child", put(0, 10**6)),
+        ("sklearn", "left_child", put(0, -1)),
+        ("sklearn", "feature", put(0, -3)),
+        ("sklearn", "feature", put(0, 4)),
+        ("sklearn", "threshold", put(0, np.nan)),
+        ("sklearn", "sizes", put(0, 1)),
+        ("sklearn", "sizes", put(0, -1)),
+        ("sklearn", "values", put((0, 0, 0), np.nan)),
+        ("mapped", "scale", put(0, 0.0)),
+        ("mapped", "matrix", put((0, 0), np.nan)),
+        ("mapped", "fill_values_", put(0, np.nan)),
+    ],
+)
+def test_spoiled_arrays_are_refused(files, tmp_path, file, name, change):
+    spoil(files / file, tmp_path / "spoiled", name, change)
+    with pytest.raises(ValueError, match="not a sound model file"):
+        load(tmp_path / "spoiled")
+
+
+@pytest.mark.parametrize("file", ["oblique", "sklearn", "mapped"])
+def test_random_damage_is_refused_or_harmless(files, tmp_path, file):
+    """Whatever is loaded can be asked for predictions."""
+    manifest, members = read_members(files / file, 2**30, None)
+    rng = np.random.default_rng(0)
+    places = list(entries(manifest["model"]))
+    for _ in range(150):
+        _, entry = places[rng.integers(len(places))]
+        array = array_of(entry, members)
+        if array.size == 0:
+            continue
+        content = bytearray(array.tobytes())
+        for _ in range(rng.integers(1, 4)):
+            content[rng.integers(len(content))] ^= 1 << rng.integers(8)
+        spoiled = {**members, entry["array"]: bytes(content)}
+        write_members(tmp_path / "spoiled", {"model": manifest["model"]}, spoiled)
+        try:
+            model = load(tmp_path / "spoiled")
+        except ValueError:
+            continue
+        assert answers(model, X).shape == (len(X), 3)
+
+
+@pytest.mark.parametrize("file", ["oblique", "sklearn", "mapped"])
+def test_random_edits_of_the_manifest_are_refused_or_harmless(files, tmp_path, file):
+    manifest, members = read_members(files / file, 2**30, None)
+    rng = np.random.default_rng(0)
+    values = [None, -1, 10**12, "evil", [], {"dict": []}, {"float": "nan"}, True, {"tuple": [1]}]
+    for _ in range(150):
+        model = deepcopy(manifest["model"])
+        holder = model["state"]
+        for _ in range(rng.integers(1, 6)):
+            keys = list(holder) if isinstance(holder, dict) else list(range(len(holder)))
+            if not keys:
+                break
+            key = keys[rng.integers(len(keys))]
+            if not isinstance(holder[key], dict | list) or not holder[key] or rng.random() < 0.2:
+                holder[key] = values[rng.integers(len(values))]
+                break
+            holder = holder[key]
+        write_members(tmp_path / "edited", {"model": model}, members)
+        try:
+            loaded = load(tmp_path / "edited")
+        except ValueError:
+            continue
+        assert len(answers(loaded, X)) == len(X)
+
+
+def boosted(tmp_path, change):
+    xgboost = pytest.importorskip("xgboost")
+    model = JARFClassifier(xgboost.XGBClassifier(n_estimators=2, n_jobs=1), random_state=0)
+    save(model.fit(X, Y), tmp_path / "model")
+    manifest, members = read_members(tmp_path / "model", 2**30, None)
+    name = manifest["model"]["state"]["estimator_"]["state"]["booster"]["bytes"]
+    content = json.loads(members[name])
+    learner = content["learner"]
+    change(learner, learner["gradient_booster"]["model"]["trees"][0])
+    members = {**members, name: json.dumps(content).encode()}
+    write_members(tmp_path / "model", {"model": manifest["model"]}, members)
+    return tmp_path / "model"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda learner, tree: tree["left_children"].__setitem__(0, 0),
+        lambda learner, tree: tree["right_children"].__setitem__(0, 10**6),
+        lambda learner, tree: tree["split_indices"].__setitem__(0, 77),
+        lambda learner, tree: tree["split_conditions"].pop(),
+        lambda learner, tree: tree["split_type"].__setitem__(0, 1),
+        lambda learner, tree: learner["gradient_booster"].update(name="dart"),
+        lambda learner, tree: learner["gradient_booster"]["model"]["tree_info"].append(5),
+        lambda learner, tree: learner["gradient_booster"]["model"]["iteration_indptr"].append(9),
+        lambda learner, tree: learner["learner_model_param"].update(num_feature="3"),
+        lambda learner, tree: learner.pop("learner_model_param"),
+    ],
+)
+def test_spoiled_boosters_are_refused(tmp_path, change):
+    with pytest.raises(ValueError, match="not a sound model file"):
+        load(boosted(tmp_path, change))

@@ -1,0 +1,312 @@
+import json
+import zipfile
+
+import numpy as np
+import pytest
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.linear_model import LinearRegression
+from sklearn.tree import DecisionTreeRegressor
+
+from jarf import (
+    AxisForestClassifier,
+    CanonicalCorrelationForestClassifier,
+    JacobianFeatures,
+    JacobianForestClassifier,
+    JacobianForestRegressor,
+    JacobianPreconditioner,
+    JARFClassifier,
+    JARFRegressor,
+    RotationForestRegressor,
+    SPORFClassifier,
+    SPORFRegressor,
+)
+from jarf.export import load, save
+from jarf.export._members import read_members, write_members
+from jarf.geometry import LowRankPreconditioner
+from jarf.inspection import EJOPSpectrumDisplay, explain_split, shapley_values
+
+CLASSIFIERS = [
+    AxisForestClassifier(5, oob_score=True, max_samples=0.5, random_state=0),
+    SPORFClassifier(5, class_weight={0: 1.0, 1: 2.0, 2: 1.0}, random_state=0),
+    CanonicalCorrelationForestClassifier(5, random_state=0),
+    JacobianForestClassifier(5, random_state=0),
+    JARFClassifier(n_estimators=5, random_state=0),
+    JARFClassifier(RandomForestClassifier(5, oob_score=False), random_state=0),
+    JARFClassifier(ExtraTreesClassifier(5), n_components=2, random_state=0),
+    JARFClassifier(n_estimators=3, share="per-tree", random_state=0),
+    JARFClassifier(RandomForestClassifier(3), share="per-tree", random_state=0),
+]
+REGRESSORS = [
+    RotationForestRegressor(5, random_state=0),
+    SPORFRegressor(5, random_state=np.random.RandomState(0)),
+    JacobianForestRegressor(5, geometry="fast", random_state=0),
+    JARFRegressor(RandomForestRegressor(5), random_state=0),
+    JARFRegressor(ExtraTreesRegressor(5), random_state=0),
+    JARFRegressor(n_estimators=5, surrogate=DecisionTreeRegressor(), n_jobs=2, random_state=0),
+    JacobianPreconditioner(random_state=0),
+    JacobianPreconditioner(n_components=2, standardize=False, random_state=0),
+]
+
+
+def assert_same_bits(model, X, path):
+    digest = save(model, path)
+    loaded = load(path, sha256=digest)
+    assert type(loaded) is type(model)
+    for method in ("predict", "predict_proba", "transform", "apply"):
+        if hasattr(model, method):
+            found, known = getattr(loaded, method)(X), getattr(model, method)(X)
+            np.testing.assert_array_equal(found, known)
+    if hasattr(model, "feature_importances_"):
+        np.testing.assert_array_equal(loaded.feature_importances_, model.feature_importances_)
+    public = {name for name in vars(model) if name.endswith("_") and name[0] != "_"}
+    assert public - set(vars(loaded)) <= {"surrogate_"}
+    return loaded
+
+
+@pytest.fixture(scope="module")
+def data():
+    X = np.random.default_rng(0).normal(size=(200, 4))
+    return X, X[:, 0] + X[:, 1] - X[:, 2]
+
+
+@pytest.mark.filterwarnings("ignore:Some rows are in the bootstrap sample")
+@pytest.mark.parametrize("model", CLASSIFIERS, ids=repr)
+def test_classifiers_come_back_with_the_same_bits(data, mixed_table, model, tmp_path):
+    X, y = data
+    assert_same_bits(model.fit(X, np.digitize(y, [-1, 1])), X, tmp_path / "a")
+    X, y = mixed_table(200, 0)
+    labels = np.digitize(y, [-1, 1])
+    if getattr(model, "class_weight", None) is None:
+        labels = np.array(["a", "b", "c"], dtype=object)[labels]
+    loaded = assert_same_bits(model.fit(X, labels), X, tmp_path / "b")
+    assert loaded.classes_.dtype == model.classes_.dtype
+
+
+@pytest.mark.parametrize("model", REGRESSORS, ids=repr)
+def test_regressors_and_maps_come_back_with_the_same_bits(data, mixed_table, model, tmp_path):
+    X, y = data
+    assert_same_bits(model.fit(X, y), X, tmp_path / "a")
+    assert_same_bits(model.fit(X.astype(np.float32), y), X, tmp_path / "b")
+    X, y = mixed_table(200, 0)
+    assert_same_bits(model.fit(X, y), X, tmp_path / "c")
+
+
+@pytest.mark.parametrize("n_classes", [0, 2, 3])
+def test_xgboost_comes_back_with_the_same_bits(data, n_classes, tmp_path):
+    xgboost = pytest.importorskip("xgboost")
+    X, y = data
+    if n_classes == 0:
+        model = JARFRegressor(xgboost.XGBRegressor(n_estimators=5, n_jobs=1), random_state=0)
+    else:
+        model = JARFClassifier(xgboost.XGBClassifier(n_estimators=5, n_jobs=1), random_state=0)
+        y = np.digitize(y, [0] if n_classes == 2 else [-1, 1])
+    loaded = assert_same_bits(model.fit(X, y), X, tmp_path / "model")
+    assert loaded.estimator.n_estimators == 5
+
+
+def test_appended_directions_come_back(data, mixed_table, tmp_path):
+    X, y = data
+    model = JacobianFeatures(switch="on", random_state=0).fit(X, y)
+    loaded = assert_same_bits(model, X, tmp_path / "model")
+    assert loaded.get_params() == model.get_params()
+    X, y = mixed_table(100, 0)
+    model = JacobianFeatures(switch=DecisionTreeRegressor(), random_state=0).fit(X, y)
+    loaded = assert_same_bits(model, X, tmp_path / "mixed")
+    assert loaded.gain_ == model.gain_
+
+
+def test_a_map_in_factors_comes_back(data, tmp_path, monkeypatch):
+    monkeypatch.setattr("jarf.gradients._ejop.WIDE_FROM", 3)
+    X, y = data
+    model = JARFRegressor(n_estimators=3, random_state=0).fit(X, y)
+    loaded = assert_same_bits(model, X, tmp_path / "model")
+    assert isinstance(loaded.preconditioner_.preconditioner_, LowRankPreconditioner)
+
+
+def test_a_loaded_model_explains_itself_and_can_be_fitted_again(data, tmp_path):
+    X, y = data
+    model = JARFRegressor(n_estimators=5, surrogate=DecisionTreeRegressor(), random_state=3)
+    model.fit(X, y)
+    EJOPSpectrumDisplay.from_estimator(model.preconditioner_)
+    assert len(model.preconditioner_.eigenvalues_) == 4  # computed now, not saved
+    save(model, tmp_path / "model")
+    loaded = load(tmp_path / "model")
+    assert explain_split(loaded) == explain_split(model)
+    known = shapley_values(model, X[:2], X[5:9]).values
+    np.testing.assert_array_equal(shapley_values(loaded, X[:2], X[5:9]).values, known)
+    np.testing.assert_array_equal(
+        loaded.preconditioner_.eigenvalues_, model.preconditioner_.eigenvalues_
+    )
+    EJOPSpectrumDisplay.from_estimator(loaded)
+    assert loaded.get_params()["random_state"] == 3
+    assert loaded.surrogate is None  # of a class that is not listed
+    assert not hasattr(loaded.preconditioner_, "surrogate_")
+    loaded.fit(X, y)
+
+
+def test_the_same_model_gives_the_same_file(data, tmp_path):
+    X, y = data
+    model = SPORFRegressor(3, random_state=0).fit(X, y)
+    assert save(model, tmp_path / "a") == save(model, tmp_path / "b")
+
+
+def test_what_is_not_saved(data, tmp_path):
+    X, y = data
+    with pytest.raises(TypeError, match="LinearRegression is not an estimator"):
+        save(LinearRegression().fit(X, y), tmp_path / "model")
+    model = JARFRegressor(LinearRegression(), random_state=0).fit(X, y)
+    with pytest.raises(TypeError, match="an object of class LinearRegression"):
+        save(model, tmp_path / "model")
+    assert not (tmp_path / "model").exists()
+    with pytest.raises(FileNotFoundError):
+        load(tmp_path / "model")
+
+
+# --- files that are refused -------------------------------------------------------------------
+
+
+@pytest.fixture
+def saved(data, tmp_path):
+    X, y = data
+    path = tmp_path / "model"
+    save(JARFClassifier(RandomForestClassifier(2), random_state=0).fit(X, y > 0), path)
+    return path
+
+
+def test_every_changed_byte_is_noticed_or_says_nothing(data, saved):
+    X, n_refused = data[0], 0
+    known = load(saved).predict_proba(X)
+    content = saved.read_bytes()
+    for place in np.linspace(0, len(content) - 1, 60).astype(int):
+        changed = bytearray(content)
+        changed[place] ^= 0x10
+        saved.write_bytes(changed)
+        try:
+            model = load(saved)
+        except ValueError:
+            n_refused += 1
+        else:  # a byte that says nothing, such as a date
+            np.testing.assert_array_equal(model.predict_proba(X), known)
+    assert n_refused > 30
+
+
+@pytest.mark.parametrize("content", [bytes(8), b""])
+def test_exchanged_members_are_noticed(saved, content):
+    with zipfile.ZipFile(saved) as archive:
+        comment = archive.comment
+        members = {name: archive.read(name) for name in archive.namelist()}
+    name = next(name for name, old in members.items() if len(old) >= 8 and name != "manifest.json")
+    members[name] = (content + members[name][8:]) if content else content
+    with zipfile.ZipFile(saved, "w") as archive:
+        archive.comment = comment
+        for member, new in members.items():
+            archive.writestr(member, new)
+    with pytest.raises(ValueError, match="was changed|size that was promised"):
+        load(saved)
+
+
+@pytest.mark.parametrize("keep", [0, 10, 0.3, 0.9, -1])
+def test_truncated_files_are_refused(saved, keep):
+    content = saved.read_bytes()
+    saved.write_bytes(content[: int(keep * len(content)) if 0 < keep < 1 else keep])
+    with pytest.raises(ValueError, match="not a sound model file"):
+        load(saved)
+
+
+def test_another_file_is_not_the_one_asked_for(saved):
+    with pytest.raises(ValueError, match="SHA-256"):
+        load(saved, sha256="0" * 64)
+
+
+def test_bombs_are_refused(saved):
+    with pytest.raises(ValueError, match="max_bytes=1000"):
+        load(saved, max_bytes=1000)
+    manifest, members = read_members(saved, 2**30, None)
+    write_members(saved, {"model": manifest["model"]}, {**members, "data/x": bytes(10**7)})
+    with pytest.raises(ValueError, match="would unpack to"):
+        load(saved, max_bytes=10**6)
+
+
+@pytest.mark.parametrize("name", ["../../evil", "/etc/evil", "data/extra"])
+def test_members_that_are_not_listed_are_refused(saved, name):
+    with zipfile.ZipFile(saved, "a") as archive:
+        archive.writestr(name, b"evil")
+    with pytest.raises(ValueError, match="not a sound model file"):
+        load(saved)
+
+
+def test_other_archives_and_versions_are_refused(saved):
+    manifest, members = read_members(saved, 2**30, None)
+    write_members(saved, {"model": manifest["model"], "version": 99}, members)
+    with pytest.raises(ValueError, match="version 99"):
+        load(saved)
+    write_members(saved, {"model": manifest["model"], "format": "other"}, members)
+    with pytest.raises(ValueError, match="no model file"):
+        load(saved)
+    with zipfile.ZipFile(saved, "w") as archive:
+        archive.writestr("notes.txt", "hello")
+    with pytest.raises(ValueError, match="no manifest"):
+        load(saved)
+
+
+def test_deep_manifests_are_refused(saved):
+    deep = "[" * 100_000 + "]" * 100_000
+    from hashlib import sha256
+
+    text = f'{{"format": "jarf model", "version": 1, "members": {{}}, "model": {deep}}}'.encode()
+    with zipfile.ZipFile(saved, "w") as archive:
+        archive.comment = sha256(text).hexdigest().encode()
+        archive.writestr("manifest.json", text)
+    with pytest.raises(ValueError, match="not a sound model file"):
+        load(saved)
+
+
+def edit(path, change):
+    """Write a file again, hashes and all, after ``change(model, members)``."""
+    manifest, members = read_members(path, 2**30, None)
+    members = dict(members)
+    change(manifest["model"], members)
+    write_members(path, {"model": manifest["model"]}, members)
+
+
+def test_unknown_classes_and_attributes_are_refused(saved):
+    edit(saved, lambda model, members: model.update(object="os.system"))
+    with pytest.raises(ValueError, match=r"'os\.system', which is not among"):
+        load(saved)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda state: state.update(predict=None), "attributes that it never has"),
+        (lambda state: state.pop("table_"), "has no table_"),
+        (lambda state: state.update(n_features_in_=-4), "kind count"),
+        (lambda state: state.update(n_features_in_=10**30), "other columns"),
+        (lambda state: state.update(classes_="evil"), "kind labels"),
+        (lambda state: state.update(estimator_={"dict": []}), "sound model file"),
+        (lambda state: state["params"]["dict"].append(["n_jobs", 10**9]), "parameter 'n_jobs'"),
+        (lambda state: state["params"]["dict"].append(["evil", 1]), "parameter 'evil'"),
+        (lambda state: state["params"]["dict"].append(["gamma", -1]), "'gamma' parameter"),
+        (lambda state: state.update(preconditioner_={"evil": 1}), "unknown kind of value"),
+        (lambda state: state["classes_"].update(dtype="complex128"), "dtype 'complex128'"),
+        (lambda state: state["classes_"].update(shape=[10**12]), "does not have the shape"),
+        (lambda state: state["classes_"].update(array="data/none"), "sound model file"),
+    ],
+)
+def test_edited_states_are_refused(saved, change, message):
+    edit(saved, lambda model, members: change(model["state"]))
+    with pytest.raises(ValueError, match=message):
+        load(saved)
+
+
+def test_loaded_json_is_read_as_data_only(saved):
+    """The manifest is JSON and the members are raw arrays: there is nothing to unpickle."""
+    with zipfile.ZipFile(saved) as archive:
+        names = archive.namelist()
+        assert json.loads(archive.read("manifest.json"))["format"] == "jarf model"
+    assert all(name == "manifest.json" or name.startswith("data/") for name in names)

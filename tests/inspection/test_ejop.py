@@ -1,0 +1,109 @@
+import numpy as np
+import pytest
+
+from jarf import (
+    EJOP,
+    JacobianForestRegressor,
+    JacobianPreconditioner,
+    JARFClassifier,
+    SPORFClassifier,
+)
+from jarf.datasets import make_rotated_halfspace
+from jarf.inspection import EJOPLoadingsDisplay, EJOPSpectrumDisplay, SensitivityDisplay
+
+DISPLAYS = [EJOPSpectrumDisplay, EJOPLoadingsDisplay, SensitivityDisplay]
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_rotated_halfspace(400, 5, angle=45, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def fitted(data):
+    return JARFClassifier(n_estimators=5, random_state=0).fit(*data)
+
+
+@pytest.mark.parametrize("display", DISPLAYS)
+def test_drawn_on_given_axes_or_on_its_own(fitted, display):
+    _, ax = pytest.importorskip("matplotlib.pyplot").subplots()
+    drawn = display.from_estimator(fitted, ax=ax)
+    assert drawn.ax_ is ax
+    assert drawn.figure_ is ax.figure
+    again = drawn.plot()
+    assert again is drawn
+    assert again.ax_ is not ax
+
+
+def test_the_numbers_are_those_of_the_preconditioner(fitted):
+    mapping = fitted.preconditioner_
+    spectrum = EJOPSpectrumDisplay.from_estimator(fitted)
+    np.testing.assert_allclose(spectrum.eigenvalues, mapping.eigenvalues_)
+    assert spectrum.shares.sum() == pytest.approx(1)
+    loadings = EJOPLoadingsDisplay.from_estimator(mapping)
+    np.testing.assert_allclose(loadings.loadings, mapping.eigenvectors_)
+    assert set(loadings.strongest(2, 1).tolist()) == {0, 1}
+    sensitivity = SensitivityDisplay.from_estimator(mapping)
+    np.testing.assert_allclose(sensitivity.sensitivities, mapping.feature_sensitivities_)
+
+
+def test_a_known_spectrum():
+    matrix = np.diag([8.0, 4.0, 4.0])
+    display = EJOPSpectrumDisplay.from_ejop(EJOP(3 * matrix, 3.0, 3))
+    np.testing.assert_allclose(display.shares, [0.5, 0.25, 0.25])
+    assert display.effective_rank == pytest.approx(16 / 6)
+    heights = [bar.get_height() for bar in display.ax_.patches]
+    np.testing.assert_allclose(heights, display.shares)
+    named = SensitivityDisplay.from_ejop(matrix, feature_names=["a", "b", "c"])
+    assert [tick.get_text() for tick in named.ax_.get_yticklabels()] == ["a", "b", "c"]
+    np.testing.assert_allclose(named.sensitivities**2, [8, 4, 4])
+
+
+@pytest.mark.parametrize("kind", ["heatmap", "bars"])
+def test_the_strongest_column_is_on_top(fitted, kind):
+    display = EJOPLoadingsDisplay.from_estimator(fitted, kind=kind, n_components=1, n_features=2)
+    labels = [tick.get_text() for tick in display.ax_.get_yticklabels()]
+    assert labels[0] == f"x{np.abs(display.loadings[:, 0]).argmax()}"
+    bottom, top = display.ax_.get_ylim()
+    assert bottom > top
+
+
+def test_a_forest_is_differentiated_itself(data):
+    X, y = data
+    model = SPORFClassifier(30, random_state=0).fit(X, y)
+    for labels in (y, None):
+        found = SensitivityDisplay.from_estimator(model, X, labels).sensitivities
+        assert set(np.argsort(found)[-2:].tolist()) == {0, 1}
+    rows = np.random.default_rng(0).normal(size=(1200, 3)) * [1, 100, 1]
+    model = JacobianForestRegressor(30, geometry="smooth", random_state=0)
+    model.fit(rows, rows @ [1, 0.01, 0])
+    display = EJOPLoadingsDisplay.from_estimator(model, rows, rows[:, 0])
+    assert abs(display.loadings[:2, 0] @ [1, 1]) / np.sqrt(2) > 0.95
+
+
+def test_a_given_preconditioner_goes_first(data, fitted):
+    model = SPORFClassifier(2, random_state=0).fit(*data)
+    display = EJOPSpectrumDisplay.from_estimator(model, preconditioner=fitted)
+    np.testing.assert_allclose(display.eigenvalues, fitted.preconditioner_.eigenvalues_)
+
+
+def test_original_columns_are_named(mixed_table):
+    X, y = mixed_table(300, 0)
+    model = JacobianPreconditioner(random_state=0).fit(X, y)
+    loadings = EJOPLoadingsDisplay.from_estimator(model)
+    assert loadings.feature_names.tolist() == ["income", "debt", "savings"]
+    assert SensitivityDisplay.from_estimator(model).feature_names.tolist() == list(X.columns)
+
+
+def test_what_is_refused(data):
+    model = SPORFClassifier(2, random_state=0).fit(*data)
+    with pytest.raises(TypeError, match="holds no EJOP"):
+        EJOPSpectrumDisplay.from_estimator(model)
+    with pytest.raises(TypeError, match="holds no EJOP"):
+        EJOPSpectrumDisplay.from_estimator(model, preconditioner=model)
+    with pytest.raises(ValueError, match="square"):
+        EJOPSpectrumDisplay.from_ejop(np.ones((2, 3)))
+    with pytest.raises(ValueError, match="2 entries for 3"):
+        SensitivityDisplay.from_ejop(np.eye(3), feature_names=["a", "b"])
+    with pytest.raises(ValueError, match="kind must be"):
+        EJOPLoadingsDisplay.from_ejop(np.eye(3), kind="pie")

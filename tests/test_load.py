@@ -1,0 +1,66 @@
+"""Under load: many threads at one model, and Ctrl-C in the middle of a fit."""
+
+import os
+import signal
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_classification
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+import jarf
+
+X, Y = make_classification(300, 6, random_state=0)
+FORESTS = ("AxisForest", "SPORF", "CanonicalCorrelationForest", "RotationForest", "JacobianForest")
+
+
+def test_eight_threads_ask_one_model(kind):
+    model = kind.make(n_jobs=2).fit(X, Y)
+    parts = np.array_split(X, 24)
+    in_turn = [kind.answer(model, part) for part in parts]
+    model = kind.make(n_jobs=2).fit(X, Y)  # makes its views when first asked
+    start = threading.Barrier(8)
+
+    def ask(first):
+        start.wait()
+        return [(at, kind.answer(model, parts[at])) for at in range(first, len(parts), 8)]
+
+    with ThreadPoolExecutor(8) as pool:
+        for found in pool.map(ask, range(8)):
+            for at, answer in found:
+                np.testing.assert_array_equal(answer, in_turn[at])
+
+
+@pytest.fixture
+def interrupt():
+    """Send Ctrl-C from a thread, whatever the shell that started the tests does with it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+    yield timer
+    timer.cancel()
+    signal.signal(signal.SIGINT, before)
+
+
+ENDLESS = [
+    *(getattr(jarf, name + "Classifier")(10**6, n_jobs=2) for name in FORESTS),
+    *(getattr(jarf, name + "Regressor")(10**6, n_jobs=2) for name in FORESTS),
+    jarf.JARFClassifier(n_estimators=10**6, surrogate=RandomForestClassifier(3), n_jobs=2),
+    jarf.JARFRegressor(n_estimators=10**6, surrogate=RandomForestRegressor(3), n_jobs=2),
+]
+
+
+@pytest.mark.parametrize("model", ENDLESS, ids=lambda model: type(model).__name__)
+def test_an_interrupt_ends_all_threads_and_leaves_no_model(model, interrupt):
+    threads = set(threading.enumerate())
+    interrupt.start()
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, Y)
+    interrupt.join()
+    assert set(threading.enumerate()) <= threads
+    with pytest.raises(NotFittedError):
+        check_is_fitted(model)
+    model.set_params(n_estimators=2).fit(X, Y).predict(X)
