@@ -1,11 +1,12 @@
 import json
+import re
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from jarf.bench import Table
-from jarf.bench._directions import describe_cut, directions_of
+from jarf.bench._directions import directions_of
 
 
 def halves(X, y):
@@ -39,7 +40,7 @@ def test_the_direction_that_made_the_target_is_found(task):
     cuts = found["cuts"]
     assert cuts["rotated"]["direction"] == 1
     assert cuts["rotated"]["worth"] > cuts["axis"]["worth"] + 0.2
-    assert cuts["rotated"]["words"].split()[1] in ("a", "b")
+    assert cuts["rotated"]["loadings"].split()[1] in ("a", "b")
     assert len(found["plane"]["first"]) == len(found["plane"]["target"]) == 600
 
 
@@ -69,7 +70,15 @@ def test_one_number_has_no_directions():
     assert found["sensitivities"][0][0] == "a"
 
 
-def test_a_cut_in_words():
-    normal = np.array([0.6, -0.79, 0.05])
-    assert describe_cut(normal, ["x", "y", "z"], -0.5) == "- 0.79 y + 0.60 x + ... <= -0.50"
-    assert describe_cut(np.ones(1), ["age"], 2) == "age <= 2.00"
+def test_cuts_are_said_in_the_units_of_the_table():
+    X, y = oblique()
+    X["a"] = 1000 * X["a"] + 50_000
+    train, test = halves(X, y)
+    cuts = directions_of(train, test, ["a", "b", "c"], "classification")["cuts"]
+    name, sign, value = cuts["axis"]["words"].split()
+    column = train.X[name]
+    standardised = (column - column.mean()) / column.std()
+    assert sign == "<="
+    assert ((column <= float(value)) == (standardised <= cuts["axis"]["threshold"])).mean() > 0.99
+    assert set(re.findall(r" ([ab])\b", cuts["rotated"]["words"])) == {"a", "b"}
+    assert float(cuts["rotated"]["words"].split("<= ")[1].split()[0]) != 0

@@ -9,9 +9,11 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from jarf.bench._datasets import Table
 from jarf.bench._mechanism import numeric_eigenvectors
+from jarf.inspection._facts import facts_of_ejop
+from jarf.inspection._words import Wording
 from jarf.table import read_table
 
-__all__ = ["describe_cut", "directions_of"]
+__all__ = ["directions_of"]
 
 N_DIRECTIONS = 6
 _N_POINTS = 800
@@ -37,19 +39,17 @@ def directions_of(
     number = np.flatnonzero(fitted.table_.is_number)
     if len(number) < 2:
         return found
-    vectors = _pointed(numeric_eigenvectors(fitted, number))
-    values = np.linalg.eigvalsh(fitted.ejop_.matrix[np.ix_(number, number)])[::-1].clip(min=0)
-    names = train.X.columns[fitted.table_.output_columns_[number]].tolist()
-    k = min(N_DIRECTIONS, len(names))
+    names = fitted.feature_names_in_[fitted.table_.output_columns_[number]]
+    facts = facts_of_ejop(fitted.ejop_.matrix[np.ix_(number, number)], names)
     Z_train, Z_test = (_standardised(fitted, part.X)[:, number] for part in (train, test))
     return {
         **found,
-        "columns": names,
-        "shares": _rounded(values / (values.sum() or 1.0)),
-        "loadings": _rounded(vectors[:, :k].T),
-        "agreement": _agreement(train.X, y_train, numbers, vectors, seed, n_jobs),
-        "plane": _plane(Z_test @ vectors[:, :2], test, task, seed),
-        "cuts": _cuts((Z_train, y_train), (Z_test, y_test), vectors, names, task),
+        "columns": names.tolist(),
+        "shares": _rounded(facts.eigenvalues / (facts.trace or 1.0)),
+        "loadings": _rounded(facts.eigenvectors[:, :N_DIRECTIONS].T),
+        "agreement": _agreement(train.X, y_train, numbers, len(number), seed, n_jobs),
+        "plane": _plane(Z_test @ facts.eigenvectors[:, :2], test, task, seed),
+        "cuts": _cuts(fitted, facts, (Z_train, y_train), (Z_test, y_test), task),
     }
 
 
@@ -96,15 +96,8 @@ def _sensitivities(fitted: Any, columns: list[str]) -> dict[str, Any]:
     }
 
 
-def _pointed(vectors: np.ndarray) -> np.ndarray:
-    """Each direction with its largest loading above zero."""
-    strongest = np.abs(vectors).argmax(axis=0)
-    signs = np.sign(vectors[strongest, np.arange(vectors.shape[1])])
-    return vectors * np.where(signs == 0, 1.0, signs)
-
-
 def _agreement(
-    X: Any, y: np.ndarray, numbers: list[str], vectors: np.ndarray, seed: int, n_jobs: int
+    X: Any, y: np.ndarray, numbers: list[str], n_numbers: int, seed: int, n_jobs: int
 ) -> list[float]:
     """|cosine| between the two strongest directions of two halves that share no row."""
     order = np.random.default_rng(seed).permutation(len(y))
@@ -116,7 +109,7 @@ def _agreement(
         number = np.flatnonzero(fitted.table_.is_number)
         found.append(numeric_eigenvectors(fitted, number)[:, :2])
     first, second = found
-    if len(first) != len(vectors) or first.shape != second.shape:
+    if not len(first) == len(second) == n_numbers:  # a column may be empty in one half
         return []
     return _rounded(np.abs((first * second).sum(axis=0)))
 
@@ -134,33 +127,43 @@ def _plane(points: np.ndarray, test: Table, task: str, seed: int) -> dict[str, A
 
 
 def _cuts(
+    fitted: Any,
+    facts: Any,
     train: tuple[np.ndarray, np.ndarray],
     test: tuple[np.ndarray, np.ndarray],
-    vectors: np.ndarray,
-    names: list[str],
     task: str,
 ) -> dict[str, Any]:
     """The best single cut across one of the two strongest directions, and of one column.
 
     Both are chosen on the training rows; ``worth`` is the share of the test rows' squared error
-    (Brier score in classification) that the cut removes.
+    (Brier score in classification) that the cut removes. ``words`` are in the table's units.
     """
-    two = vectors[:, :2]
+    two = facts.eigenvectors[:, :2]
     rotated = _stump(train[0] @ two, train[1], test[0] @ two, test[1], task)
     axis = _stump(*train, *test, task)
-    normal = vectors[:, rotated["place"]]
+    alone = np.eye(len(two))[axis["place"]]
     return {
         "rotated": {
-            "direction": rotated["place"] + 1,
-            "words": describe_cut(normal, names, rotated["threshold"]),
             **rotated,
+            "direction": rotated["place"] + 1,
+            "loadings": facts.direction_text(rotated["place"], n_terms=4),
+            "words": _in_units(fitted, two[:, rotated["place"]], rotated["threshold"]),
         },
         "axis": {
-            "words": describe_cut(np.ones(1), [names[axis["place"]]], axis["threshold"]),
-            "normal": _rounded(two[axis["place"]]),
             **axis,
+            "normal": _rounded(two[axis["place"]]),
+            "words": _in_units(fitted, alone, axis["threshold"]),
         },
     }
+
+
+def _in_units(fitted: Any, normal: np.ndarray, threshold: float) -> str:
+    """A cut of standardised numbers, said in the table's own units."""
+    number = np.flatnonzero(fitted.table_.is_number)
+    direction = np.zeros(fitted.table_.n_outputs)
+    direction[number] = np.where(np.abs(normal) > 0.01, normal, 0.0) / fitted.scale_[number]
+    offset = threshold + float(direction @ fitted.mean_)
+    return Wording(fitted, fitted.scale_, digits=2, max_terms=4).cut(direction, offset)
 
 
 def _stump(
@@ -177,24 +180,3 @@ def _stump(
     place = max(int(stump.tree_.feature[0]), 0)
     threshold = float(stump.tree_.threshold[0])
     return {"place": place, "threshold": round(threshold, 5), "worth": round(float(worth), 5)}
-
-
-def describe_cut(normal: np.ndarray, names: list[str], threshold: float, most: int = 4) -> str:
-    """A cut in words, the largest loadings first, columns in standard deviations.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from jarf.bench._directions import describe_cut
-    >>> describe_cut(np.array([0.1, -0.7, 0.7]), ["age", "debt", "income"], 1.34, most=2)
-    '0.70 income - 0.70 debt + ... <= 1.34'
-    """
-    order = sorted(range(len(names)), key=lambda j: (-abs(normal[j]), -normal[j]))
-    shown = [j for j in order[:most] if abs(normal[j]) >= 0.1] or order[:1]
-    parts = []
-    for j in shown:
-        size = "" if len(names) == 1 else f"{abs(normal[j]):.2f} "
-        sign = "-" if normal[j] < 0 else "+"
-        parts.append(f"{sign} {size}{names[j]}")
-    more = " + ..." if len(names) > len(shown) else ""
-    return f"{' '.join(parts).removeprefix('+ ')}{more} <= {threshold:.2f}"

@@ -132,10 +132,10 @@ def _cut_words(summary: dict[str, Any]) -> list[str]:
     rotated, axis = cuts["rotated"], cuts["axis"]
     unit = "Brier score" if summary["table"]["task"] == "classification" else "squared error"
     return [
-        f"The best single cut across a direction, {rotated['words']}, removes "
+        f"The best single cut across a direction ({rotated['loadings']}) removes "
         f"{100 * rotated['worth']:.1f} % of the {unit} of the test rows; the best cut of a single "
-        f"column, {axis['words']}, removes {100 * axis['worth']:.1f} %. Columns are in standard "
-        "deviations from their means."
+        f"column, {axis['words']}, removes {100 * axis['worth']:.1f} %.",
+        f"In the units of the table the rotated cut is: {rotated['words']}.",
     ]
 
 
