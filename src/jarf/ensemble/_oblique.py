@@ -23,7 +23,7 @@ from jarf._progress import Stages
 from jarf._sklearn import Interval, StrOptions, check_sample_weight, fit_context
 from jarf.ensemble._forest import Forest, GrownTree, SplitNormals
 from jarf.ensemble._growing import Limits, Space, Target, grow_tree, grow_trees, make_space
-from jarf.gradients import learning_rows
+from jarf.gradients import column_std, learning_rows
 from jarf.table import TableEncoder, fit_table, read_table
 
 
@@ -156,7 +156,7 @@ class ObliqueForest(BaseEstimator, metaclass=ABCMeta):
 
     def _learn(self, X, weights, target: Target, stages: Stages) -> Any:
         """Learn what trees on any rows share, from all rows or a sample of them."""
-        self._feature_scales = np.std(X, axis=0, dtype=np.float64)
+        self._feature_scales = column_std(X)
 
     def _context(self, learned: Any, X, weights, target: Target, stages: Stages) -> Any:
         """Compute what the proposal needs to know of each row; it can be pickled."""
