@@ -206,7 +206,7 @@ def dask(rows: int, _: int) -> list[dict]:
     n = min(rows, 200_000)
     X, y = make_table(n)
     local = seconds(lambda: jarf_model(50).fit(X, y), 1)
-    with LocalCluster(2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster):
+    with LocalCluster(2, threads_per_worker=1, dashboard_address=":0") as cluster, Client(cluster):
         dX = da.from_array(X, chunks=(n // 10, N_COLUMNS)).persist()
         model = on_dask.JARFClassifier(n_estimators=50, n_jobs=2, random_state=0)
         there = seconds(lambda: model.fit(dX, y), 1)

@@ -11,7 +11,7 @@ from dask.distributed import Client, LocalCluster
 @pytest.fixture(scope="session")
 def cluster():
     with LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None
+        n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0"
     ) as made:
         yield made
 
@@ -31,15 +31,19 @@ def collect_others_sockets():
         gc.collect()
 
 
+@pytest.fixture(scope="module")
+def processes():
+    with LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
+    ) as made:
+        yield made
+
+
 @pytest.fixture
-def mortal():
-    """A client of a cluster whose two workers are processes, to be killed."""
-    with (
-        LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
-        ) as cluster,
-        Client(cluster) as active,
-    ):
+def mortal(processes):
+    """A client of two workers that are processes, to be killed; the next test gets new ones."""
+    with Client(processes) as active:
+        active.wait_for_workers(2)
         yield active
     collect_others_sockets()
 

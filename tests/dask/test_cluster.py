@@ -10,6 +10,7 @@ import joblib
 import numpy as np
 import pytest
 from dask.distributed import wait
+from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
 
 import jarf
@@ -108,9 +109,9 @@ def test_boosters_say_that_they_need_a_cluster():
     ],
 )
 def test_joblib_backend_gives_the_same_bits(client, model):
-    expected = model.fit(X, y).predict_proba(X)
+    expected = clone(model).fit(X, y).predict_proba(X)
     with joblib.parallel_config("dask"):
-        answer = model.fit(X, y).predict_proba(X)
+        answer = clone(model).fit(X, y).predict_proba(X)
     np.testing.assert_array_equal(answer, expected)
 
 
@@ -128,8 +129,8 @@ def dying(path, calls):
     return pass_on
 
 
-# Each pass reads 12 blocks: for the sample, for the EJOP, for the trees.
-@pytest.mark.parametrize("calls", [6, 18, 30])
+# Each pass reads 12 blocks: first for the sample, then for the EJOP, then for the trees.
+@pytest.mark.parametrize("calls", [18, 30])
 def test_a_lost_worker_does_not_change_the_answer(mortal, tmp_path, calls):
     dX, dy = cut(50)
     dX = dX.map_blocks(dying(tmp_path, calls), dtype=float, meta=X[:0])

@@ -88,7 +88,7 @@ def test_learning_rows_hold_the_first_of_every_class():
     rng = np.random.RandomState(0)
     assert learning_rows(100, None, rng) is None
     assert learning_rows(100, 100, rng) is None
-    rows = learning_rows(100, 10, rng, [3, 97])
+    rows = learning_rows(100, 10, rng, lambda: [3, 97])
     assert 10 <= len(rows) <= 12
     assert {3, 97} <= set(rows.tolist())
 

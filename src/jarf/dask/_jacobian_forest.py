@@ -40,7 +40,7 @@ class _FitForest:
         parts = Partitions(X, y, sample_weight, self._classifies)
         parts.weigh_classes(getattr(self, "class_weight", None))
         rng = check_random_state(self.random_state)
-        rows = learning_rows(parts.n_rows, self.surrogate_rows, rng, parts.first_rows)
+        rows = learning_rows(parts.n_rows, self.surrogate_rows, rng, lambda: parts.first_rows)
         sample = Sample(self, parts, rows, np.float32)
         stages = Stages(type(self).__name__, self.verbose)
         if self._classifies:

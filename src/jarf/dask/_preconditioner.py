@@ -76,7 +76,7 @@ class JacobianPreconditioner(OnDask, geometry.JacobianPreconditioner):
         if surrogate is None:
             surrogate = default_surrogate(bool(parts.classifies))
         rng = check_random_state(self.random_state)
-        rows = learning_rows(parts.n_rows, self.surrogate_rows, rng, parts.first_rows)
+        rows = learning_rows(parts.n_rows, self.surrogate_rows, rng, lambda: parts.first_rows)
         sample = Sample(self, parts, rows, FLOATS)
         stages = Stages(type(self).__name__, self.verbose)
         fit_preconditioner(self, distributed(surrogate), sample, rng, stages)

@@ -13,6 +13,7 @@ from joblib import effective_n_jobs
 from jarf._threads import thread_map
 from jarf.ensemble._backend import backend
 from jarf.ensemble._forest import GrownTree
+from jarf.gradients import first_rows
 
 CRITERIA = {"gini": 0, "entropy": 1, "squared_error": 2}
 MAX_BINS = 256
@@ -47,9 +48,9 @@ class Target(NamedTuple):
             np.empty(0, np.int32), np.ascontiguousarray(responses, float), 0, "squared_error"
         )
 
-    def first_rows(self) -> np.ndarray:
+    def first_rows(self) -> list[int]:
         """Find one row of every class; none in regression."""
-        return np.unique(self.labels, return_index=True)[1]
+        return first_rows(self.labels)
 
     def only(self, used: np.ndarray | slice) -> Target:
         """Keep some rows."""

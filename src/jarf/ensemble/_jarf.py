@@ -317,8 +317,8 @@ class JARFClassifier(ClassifierMixin, _JARF):
 
     def _encode(self, y):
         check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        return codes
+        self.classes_ = np.unique(y)
+        return np.searchsorted(self.classes_, y)
 
     def predict(self, X):
         """Predict the class of each row.

@@ -156,7 +156,7 @@ class ObliqueForest(BaseEstimator, metaclass=ABCMeta):
 
     def _grow_all(self, X, weights, target: Target, seeds: np.ndarray, stages: Stages) -> None:
         rng = check_random_state(self.random_state)
-        rows = learning_rows(len(X), self.surrogate_rows, rng, target.first_rows())
+        rows = learning_rows(len(X), self.surrogate_rows, rng, target.first_rows)
         every = slice(None) if rows is None else rows
         learned = self._learn(X[every], weights[every], target.only(every), stages)
         context = self._context(learned, X, weights, target, stages)
@@ -359,13 +359,13 @@ class ForestClassifierMixin(ClassifierMixin):
 
     def _read_target(self, y: np.ndarray) -> Target:
         check_classification_targets(y)
-        classes, labels = np.unique(y, return_inverse=True)
+        classes = np.unique(y)
         more = self.warm_start and hasattr(self, "forest_")
         if more and not np.array_equal(classes, self.classes_):
             raise ValueError("warm_start=True needs the same classes as the first fit.")
         self.classes_ = classes
         self.n_classes_ = len(classes)
-        return Target.of_classes(labels, len(classes), self.criterion)
+        return Target.of_classes(np.searchsorted(classes, y), len(classes), self.criterion)
 
     def _row_weights(self, X, y, sample_weight) -> np.ndarray:
         weights = super()._row_weights(X, y, sample_weight)

@@ -36,6 +36,7 @@ from jarf.gradients import (
     column_mean,
     column_std,
     difference_steps,
+    first_rows,
     learning_rows,
 )
 from jarf.surrogate import (
@@ -292,8 +293,8 @@ class JacobianPreconditioner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         rng = check_random_state(self.random_state)
         stages = Stages(type(self).__name__, self.verbose)
         surrogate, classification = self._choose_surrogate(y)
-        first_rows = np.unique(y, return_index=True)[1] if classification else ()
-        learned = learning_rows(len(X), self.surrogate_rows, rng, first_rows)
+        always = (lambda: first_rows(y)) if classification else tuple
+        learned = learning_rows(len(X), self.surrogate_rows, rng, always)
         self._learn(surrogate, rng, stages, *only_rows(learned, X, y, weights))
         with stages.stage("gradients"):
             probes = choose_rows(len(X), self._count_probes(len(X), stages), rng)

@@ -24,7 +24,12 @@ def choose_rows(n: int, size: int, rng: np.random.RandomState) -> np.ndarray:
     return np.sort(drawn)
 
 
-def learning_rows(n: int, size: int | None, rng, first_rows=()) -> np.ndarray | None:
+def first_rows(labels: np.ndarray) -> list[int]:
+    """Find one row of every class, without sorting all rows."""
+    return [int(np.argmax(labels == label)) for label in np.unique(labels)]
+
+
+def learning_rows(n: int, size: int | None, rng, always=tuple) -> np.ndarray | None:
     """Draw the rows that surrogates learn from; None where all do.
 
     Parameters
@@ -34,12 +39,12 @@ def learning_rows(n: int, size: int | None, rng, first_rows=()) -> np.ndarray | 
     size : int or None
         How many at most.
     rng : RandomState
-    first_rows : array-like of int
-        Rows that are taken in any case: one of every class.
+    always : callable
+        Says which rows are taken in any case (one of every class), if there is a choice.
     """
     if size is None or size >= n:
         return None
-    return np.union1d(choose_rows(n, size, rng), np.asarray(first_rows, dtype=np.intp))
+    return np.union1d(choose_rows(n, size, rng), np.asarray(always(), dtype=np.intp))
 
 
 def robust_scale(X: np.ndarray) -> np.ndarray:
