@@ -252,13 +252,15 @@ inline void make_axes(jarf::AxesSpec* self, std::size_t n_candidates, In<double,
 }
 
 inline void make_sparse_random(jarf::SparseRandomSpec* self, std::size_t n_candidates,
-                               double mean_size, In<float, 1> scales) {
+                               double mean_size, In<float, 1> scales, In<double, 1> chances) {
   jarf::check_n_candidates(n_candidates);
   jarf::check_sparse_random(mean_size, scales.data(), scales.shape(0));
+  jarf::check_chances(chances.data(), chances.shape(0));
   new (self) jarf::SparseRandomSpec;
   self->n_candidates = n_candidates;
   self->mean_size = mean_size;
   self->scales = to_vector<float>(scales);
+  self->chances = to_vector<double>(chances);
 }
 
 // LAPACK's dsyev out of SciPy's capsule, whose name is the signature of the function in it.
@@ -362,7 +364,8 @@ inline void register_forest(nb::module_& m) {
   nb::class_<jarf::AxesSpec, jarf::ProposalSpec>(m, "Axes")
       .def("__init__", &make_axes, "n_candidates"_a, as_is("chances"));
   nb::class_<jarf::SparseRandomSpec, jarf::ProposalSpec>(m, "SparseRandom")
-      .def("__init__", &make_sparse_random, "n_candidates"_a, "mean_size"_a, as_is("scales"));
+      .def("__init__", &make_sparse_random, "n_candidates"_a, "mean_size"_a, as_is("scales"),
+           as_is("chances"));
   nb::class_<jarf::CanonicalSpec, jarf::ProposalSpec>(m, "CanonicalCorrelation")
       .def("__init__", &make_canonical, "n_features"_a, "resample"_a, "dsyev"_a,
            as_is("chances"));

@@ -280,7 +280,7 @@ struct Proposals {
       case 1:
         for (float& scale : scales) scale = dice.number();
         return std::make_unique<jarf::SparseRandom>(columns, n_candidates,
-                                                    (dice.uniform() + 1e-9) * d, scales);
+                                                    (dice.uniform() + 1e-9) * d, scales, chances);
       case 2:
         return std::make_unique<jarf::CanonicalCorrelation>(columns, dice.between(0, d),
                                                             dice.one_in(2), small_dsyev, chances);
