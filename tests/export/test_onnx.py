@@ -97,6 +97,24 @@ def test_regressors_on_ten_thousand_rows(data, model):
     assert_same(model.fit(X, y), rows)
 
 
+@pytest.mark.parametrize(
+    "model", [AxisForestClassifier(10, random_state=0), RotationForestClassifier(10, n_groups=2)]
+)
+def test_rows_on_a_threshold_go_the_same_way(data, model):
+    X, y, rows = data
+    assert_same(model.fit(X.round(), y > 0), np.round(2 * np.nan_to_num(rows)) / 2)
+
+
+def test_numbers_are_rounded_before_they_fill_others(data):
+    """A forest reads float32: from so large a number it guesses as coarsely here."""
+    X = np.random.default_rng(0).normal(size=(500, 2))
+    X = np.column_stack([2.0**24 + X[:, 0], X[:, 0], X[:, 1]])
+    model = SPORFRegressor(20, random_state=0).fit(X, X[:, 1])
+    rows = X.copy()
+    rows[:, 1] = np.nan
+    assert_same(model, rows)
+
+
 @pytest.mark.parametrize("n_classes", [0, 2, 3])
 def test_xgboost_behind_jarf_on_ten_thousand_rows(data, n_classes):
     X, y, rows = data

@@ -26,10 +26,16 @@ def test_axis_cuts_have_the_known_alignment(data):
     assert display.n_normals == len(columns)
 
 
-def test_jarf_is_aligned_with_its_own_ejop_in_any_units(data):
+def test_cuts_of_jarf_are_columns_of_h(data):
     X, y = data
     model = JARFClassifier(n_estimators=10, random_state=0).fit(X, y)
     display = AlignmentDisplay.from_estimator(model)
+    mapping = model.preconditioner_
+    columns = mapping.preconditioner_ / np.linalg.norm(mapping.preconditioner_, axis=0)
+    cuts = model.estimator_.split_normals().normals.indices
+    known = (mapping.eigenvectors_[:, 0] @ columns[:, cuts]) ** 2
+    np.testing.assert_allclose(display.mean[0], known.mean())
+    np.testing.assert_allclose(display.q75[0], np.quantile(known, 0.75))
     assert display.mean[0] > 1.5 * display.random[0]
 
 

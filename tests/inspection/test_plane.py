@@ -15,13 +15,14 @@ def data():
 def test_a_linear_model_is_a_plane_over_the_plane(data):
     X, y = data
     model = JARFRegressor(LinearRegression(), random_state=0).fit(X, y)
+    slopes = np.array([1, -0.1, 0]) * X.std(axis=0)
+    X, y = X[y > 0], y[y > 0]  # not centred
     display = TopPlaneDisplay.from_estimator(model, X, y, grid_resolution=7, n_averaged=400)
     vectors = model.preconditioner_.eigenvectors_[:, :2]
-    slopes = vectors.T @ (np.array([1, -0.1, 0]) * X.std(axis=0))
     grid = np.stack([display.xx0, display.xx1], axis=-1)
-    expected = (grid - display.points.mean(axis=0)) @ slopes + y.mean()
+    expected = (grid - display.points.mean(axis=0)) @ (vectors.T @ slopes) + y.mean()
     np.testing.assert_allclose(display.response[..., 0], expected, atol=1e-6)
-    assert len(display.points) == 400
+    assert len(display.points) == len(X)
 
 
 def test_regions_of_classes_agree_with_the_data(data):

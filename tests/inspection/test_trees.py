@@ -8,7 +8,8 @@ from jarf.inspection._trees import forest_of, trees_of
 from jarf.inspection._xgboost import boosted_trees
 
 RNG = np.random.default_rng(0)
-X = RNG.normal(size=(300, 4)).astype(np.float32)
+# Few values, so that rows lie on thresholds.
+X = RNG.normal(size=(300, 4)).round(1).astype(np.float32)
 SCORE = X[:, 0] + X[:, 1]
 
 

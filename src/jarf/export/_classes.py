@@ -251,7 +251,6 @@ def _estimators() -> list[Kind]:
         "ejop_": "EJOP|WideEJOP",
         "preconditioner_": "matrix|LowRankPreconditioner",
         "_map": "LinearMap",
-        "_spectrum": "none",
     }
     listed.append(_PreconditionerKind(JacobianPreconditioner, mapped, None, absent, _writable))
     appended = {**_COLUMNS, "table_": "TableEncoder", "directions_": "matrix", "_mean": "vector"}
