@@ -37,6 +37,11 @@ def axes():
     return kernels.Axes(2, np.empty(0))
 
 
+def sparse_random(mean_size=1.0, scales=None, chances=()):
+    scales = np.ones(2, np.float32) if scales is None else scales
+    return kernels.SparseRandom(1, mean_size, scales, np.array(chances, float))
+
+
 def grow(**changed):
     arguments = {
         "columns": columns(),
@@ -54,6 +59,7 @@ def grow(**changed):
         "min_leaf_weight": 0.0,
         "min_gain": 0.0,
         "histogram_from": 1024,
+        "sample_from": 1024,
         "stop": np.zeros(1, np.uint8),
     }
     return kernels.grow_tree(**{**arguments, **changed})
@@ -174,7 +180,7 @@ HOSTILE = {
     "centre of float64": lambda: differences(centre=np.zeros((3, 2))),
     "upper with a stride": lambda: differences(upper=strided(np.zeros((3, 2), np.float32))),
     "chances that are a list": lambda: kernels.Axes(1, [1.0]),
-    "scales of float64": lambda: kernels.SparseRandom(1, 1.0, np.ones(2), np.empty(0)),
+    "scales of float64": lambda: sparse_random(scales=np.ones(2)),
     "an inner proposal that is none": lambda: kernels.LargeNodes(1, None),
     "outer products of float32": lambda: outer(rows=np.ones((3, 2), np.float32)),
     "a total that is a copy": lambda: outer(total=strided(np.zeros((2, 2)))),
@@ -290,27 +296,26 @@ REFUSED = {
         "finite",
     ),
     "sums of rotated columns": (
-        lambda: grow(
-            columns=rotated(),
-            proposal=kernels.SparseRandom(1, 1.0, np.ones(2, np.float32), np.empty(0)),
-        ),
+        lambda: grow(columns=rotated(), proposal=sparse_random()),
         "only Axes",
     ),
     # proposals
     "a negative chance": (lambda: kernels.Axes(1, np.array([1.0, -1.0])), "chances must"),
     "a chance of NaN": (lambda: kernels.Axes(1, np.array([NAN, 1.0])), "chances must"),
     "chances of other columns": (lambda: grow(proposal=kernels.Axes(1, np.ones(3))), "chances"),
+    "a negative chance of a sum": (lambda: sparse_random(chances=[1, -1]), "chances must"),
+    "sums of other columns": (lambda: grow(proposal=sparse_random(chances=[1])), "chances"),
     "too many candidates": (lambda: kernels.Axes(2**40, np.empty(0)), "n_candidates"),
     "a mean size of zero": (
-        lambda: kernels.SparseRandom(1, 0.0, np.ones(2, np.float32), np.empty(0)),
+        lambda: sparse_random(0.0),
         "mean_size",
     ),
     "an infinite scale": (
-        lambda: kernels.SparseRandom(1, 1.0, np.full(2, INF, np.float32), np.empty(0)),
+        lambda: sparse_random(scales=np.full(2, INF, np.float32)),
         "scales must",
     ),
     "scales of other columns": (
-        lambda: grow(proposal=kernels.SparseRandom(1, 1.0, np.ones(3, np.float32), np.empty(0))),
+        lambda: grow(proposal=sparse_random(scales=np.ones(3, np.float32))),
         "scales must",
     ),
     "gradients of other rows": (lambda: grow(proposal=draws([gradients([[1, 2]])])), "belong"),

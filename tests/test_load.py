@@ -3,6 +3,7 @@
 import os
 import signal
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -60,7 +61,11 @@ def test_an_interrupt_ends_all_threads_and_leaves_no_model(model, interrupt):
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, Y)
     interrupt.join()
-    assert set(threading.enumerate()) <= threads
+    # One that was just being started has yet to see that all is over.
+    deadline = time.monotonic() + 60
+    while not set(threading.enumerate()) <= threads:
+        assert time.monotonic() < deadline, threading.enumerate()
+        time.sleep(0.01)
     with pytest.raises(NotFittedError):
         check_is_fitted(model)
     model.set_params(n_estimators=2).fit(X, Y).predict(X)

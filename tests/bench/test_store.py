@@ -206,3 +206,20 @@ def test_a_folder_that_cannot_be_made(tmp_path):
 def test_no_results(tmp_path):
     with pytest.raises(StoreError, match="holds no results"):
         read_rows(tmp_path)
+
+
+def test_a_folder_that_became_read_only_keeps_its_rows(folder, monkeypatch):
+    with ResultStore(folder, SETTINGS) as store:
+        store.append(row(0))
+    before = (folder / "rows.jsonl").read_bytes()
+
+    def refuse(*arguments, **words):
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    for name in ("FileIO", "os.replace", "_lock"):
+        with monkeypatch.context() as patch:
+            patch.setattr(f"jarf.bench._store.{name}", refuse)
+            with pytest.raises(StoreError, match=r"Read-only file system.*--out"):
+                ResultStore(folder, SETTINGS, {"jarf": name})
+    assert [r["fold"] for r in read_rows(folder)] == [0]
+    assert (folder / "rows.jsonl").read_bytes() == before

@@ -71,6 +71,9 @@ def read_members(path: Any, max_bytes: int, sha256: str | None):
         infos = archive.infolist()
         if len(infos) > MAX_MEMBERS:
             raise UnsoundFile(f"it has {len(infos)} members, more than {MAX_MEMBERS}")
+        packed = {info.compress_type for info in infos}
+        if not packed <= {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
+            raise UnsoundFile("it is packed in a way that model files are not")
         total = sum(info.file_size for info in infos)
         if total > max_bytes:
             raise UnsoundFile(
