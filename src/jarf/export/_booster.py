@@ -122,7 +122,7 @@ def _check_tree(tree: dict[str, Any], number: int, n_features: int) -> None:
         require(_integers(tree[name], n_nodes), f"XGBoost's tree has wrong {name}")
     for name in _NUMBERS:
         values = np.array(tree[name], dtype=np.float64)
-        fine = values.shape == (n_nodes,) and np.isfinite(values.astype(np.float32)).all()
+        fine = values.shape == (n_nodes,) and (np.abs(values) <= np.finfo(np.float32).max).all()
         require(fine, f"XGBoost's tree has wrong {name}")
         tree[name] = values.tolist()
     require(not any(tree["split_type"]), "XGBoost's tree splits categories")
