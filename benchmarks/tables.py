@@ -1,13 +1,15 @@
 """Real tables: categories as they come, missing values, and very wide data.
 
-    JARF_DATA=folder python benchmarks/tables.py categories [--rows 6000] [--seeds 3] [--trees 50]
+    JARF_DATA=folder python benchmarks/tables.py categories [--rows 6667] [--seeds 3] [--trees 50]
     JARF_DATA=folder python benchmarks/tables.py missing
-    python benchmarks/tables.py wide [--rows 5000] [--columns 20000] [--trees 10]
+    JARF_DATA=folder python benchmarks/tables.py wide [--rows 5000] [--columns 20000] [--trees 50]
+    python benchmarks/tables.py memory [--rows 200000] [--columns 50] [--trees 10]
 
 ``categories`` compares the raw frame with a one-hot table made by hand, forest by forest.
 ``missing`` removes 20 % of the values at random and shows what each forest loses, beside
-scikit-learn's random forest, which splits on NaN. ``wide`` fits JARF on a made table, time and
-peak memory of a fresh process beside the random forest's.
+scikit-learn's random forest, which splits on NaN. ``wide`` fits JARF on bioresponse and on a made
+table, time and peak memory of a fresh process beside the random forest's. ``memory`` shows what a
+fit on a float32 table needs beyond it, in processes of their own.
 """
 
 from __future__ import annotations
@@ -15,7 +17,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
 import subprocess
 import sys
 import time
@@ -110,74 +111,109 @@ def missing(options) -> None:
 
 
 def made_table(rows: int, columns: int):
-    """Noise, and ten groups of 1 % of the columns, each with a factor behind it.
+    """Noise, and ten groups of 1 % of the columns (at least one), each with a factor behind it.
 
     A signed sum of the factors decides the class.
     """
     rng = np.random.default_rng(0)
     X = rng.standard_normal((rows, columns), dtype=np.float32)
     factors = rng.standard_normal((rows, 10), dtype=np.float32)
-    X[:, : columns // 100 * 10] += np.repeat(factors, columns // 100, axis=1)
+    size = max(1, columns // 100)
+    X[:, : size * 10] += np.repeat(factors, size, axis=1)
     return X, (factors @ np.where(np.arange(10) < 5, 1.0, -1.0) > 0).astype(int)
 
 
-def wide_one(options) -> None:
-    X, y = made_table(options.rows, options.columns)
-    half = len(X) * 4 // 5
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+def peak_mb() -> float:
+    """Peak memory of this process (Linux)."""
+    status = Path("/proc/self/status").read_text()
+    return int(status.split("VmHWM:")[1].split()[0]) / 1e3
+
+
+def method(options):
+    """The estimator that a process of its own fits."""
+    params = {"random_state": 0, "n_jobs": options.jobs}
     if options.method == "RF":
-        model = RandomForestClassifier(options.trees, random_state=0)
+        return RandomForestClassifier(options.trees, **params)
+    if options.method == "JARF":
+        params["surrogate"] = RandomForestClassifier(options.trees, max_features="sqrt")
+    cls = getattr(jarf, f"{options.method}Classifier")
+    return cls(n_estimators=options.trees, **params)
+
+
+def one(options) -> None:
+    if options.table == "made":
+        X, y = made_table(options.rows, options.columns)
     else:
-        surrogate = RandomForestClassifier(options.trees)
-        model = jarf.JARFClassifier(
-            n_estimators=options.trees, surrogate=surrogate, random_state=0, n_jobs=1
-        )
-    start = time.perf_counter()
-    model.fit(X[:half], y[:half])
-    seconds = time.perf_counter() - start
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        frame, y = load(options.table, 10**6)
+        X = frame.to_numpy(np.float32)
+    n_train = len(X) * 4 // 5
+    train, test = X[:n_train].copy(), X[n_train:].copy()
+    del X
+    model = method(options)
+    Path("/proc/self/clear_refs").write_text("5")  # the peak starts afresh
+    before = peak_mb()
+    start, cpu = time.perf_counter(), time.process_time()
+    model.fit(train, y[:n_train])
+    seconds, cpu = time.perf_counter() - start, time.process_time() - cpu
+    peak = peak_mb()
     row = {
+        "table": f"{options.table} {train.shape[0]} x {train.shape[1]} float32",
         "method": options.method,
         "fit_s": round(seconds, 1),
-        "kappa": round(cohen_kappa_score(y[half:], model.predict(X[half:])), 3),
-        "table_mb": round(X.nbytes / 1e6),
-        "peak_mb": round(peak / 1e3),
-        "peak_before_fit_mb": round(before / 1e3),
+        "cpu_s": round(cpu, 1),
+        "kappa": round(cohen_kappa_score(y[n_train:], model.predict(test)), 3),
+        "table_mb": round(train.nbytes / 1e6),
+        "fit_needs_mb": round(peak - before),
+        "peak_mb": round(peak),
         "stages": {k: round(v, 1) for k, v in getattr(model, "stage_times_", {}).items()},
     }
-    if options.method != "RF":
-        factor = model.preconditioner_.ejop_.factor
-        row["gradients_mb"] = round((factor.data.nbytes + factor.indices.nbytes) / 1e6, 1)
-        row["entries_per_gradient"] = round(factor.nnz / factor.shape[0], 1)
+    ejop = getattr(getattr(model, "preconditioner_", None), "ejop_", None)
+    if hasattr(ejop, "factor"):
+        row["gradients_mb"] = round((ejop.factor.data.nbytes + ejop.factor.indices.nbytes) / 1e6, 1)
+        row["entries_per_gradient"] = round(ejop.factor.nnz / ejop.factor.shape[0], 1)
         top = np.argsort(model.preconditioner_.feature_sensitivities_)[-100:]
         row["true_columns_in_top_100"] = int((top < options.columns // 100 * 10).sum())
     print(json.dumps(row))
 
 
+def in_own_process(options, **changes) -> None:
+    chosen = {**vars(options), **changes, "part": "one"}
+    arguments = [chosen.pop("part")]
+    for name, value in chosen.items():
+        arguments += [f"--{name}", str(value)]
+    done = subprocess.run([sys.executable, __file__, *arguments], capture_output=True, text=True)
+    print(done.stdout.strip() or done.stderr, flush=True)
+
+
 def wide(options) -> None:
-    for method in ("RF", "JARF"):
-        arguments = [__file__, "wide-one", "--method", method]
-        for name in ("rows", "columns", "trees"):
-            arguments += [f"--{name}", str(getattr(options, name))]
-        done = subprocess.run([sys.executable, *arguments], capture_output=True, text=True)
-        print(done.stdout.strip() or done.stderr, flush=True)
+    for table in ("bioresponse", "made"):
+        for name in ("RF", "JARF"):
+            in_own_process(options, table=table, method=name)
+
+
+def memory(options) -> None:
+    for name in ("RF", *KINDS[:-1]):
+        in_own_process(options, method=name)
 
 
 def main() -> None:
+    parts = {f.__name__: f for f in (categories, missing, wide, memory, one)}
+    sizes = {"wide": (5_000, 20_000, 50), "memory": (200_000, 50, 10)}
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("part", choices=["categories", "missing", "wide", "wide-one"])
+    parser.add_argument("part", choices=list(parts))
     parser.add_argument("--rows", type=int)
-    parser.add_argument("--columns", type=int, default=20_000)
+    parser.add_argument("--columns", type=int)
     parser.add_argument("--trees", type=int)
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--method", default="JARF")
+    parser.add_argument("--table", default="made")
     options = parser.parse_args()
-    is_wide = options.part.startswith("wide")
-    options.rows = options.rows or (5_000 if is_wide else 6_000)
-    options.trees = options.trees or (10 if is_wide else 50)
-    {"categories": categories, "missing": missing, "wide": wide, "wide-one": wide_one}[
-        options.part
-    ](options)
+    rows, columns, trees = sizes.get(options.part, (6_667, 0, 50))
+    options.rows = options.rows or rows
+    options.columns = options.columns or columns
+    options.trees = options.trees or trees
+    parts[options.part](options)
 
 
 if __name__ == "__main__":

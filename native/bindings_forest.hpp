@@ -139,7 +139,7 @@ inline nb::tuple grow_tree(const TrainingColumns& columns, const jarf::ProposalS
                            std::size_t n_classes, In<double, 1> weights, std::uint64_t seed,
                            std::size_t max_depth, std::size_t max_leaves, std::size_t min_split,
                            std::size_t min_leaf, double min_leaf_weight,
-                           double min_gain, std::size_t histogram_from,
+                           double min_gain, std::size_t histogram_from, std::size_t sample_from,
                            In<std::uint8_t, 1> stop) {
   const std::size_t n = columns.view.n_rows;
   const bool classifies = criterion < 2;
@@ -158,7 +158,7 @@ inline nb::tuple grow_tree(const TrainingColumns& columns, const jarf::ProposalS
   }
   require(!rows.empty(), "at least one row must have a weight above zero");
   const jarf::Limits limits{max_depth, max_leaves, min_split, min_leaf, min_leaf_weight,
-                            min_gain, histogram_from};
+                            min_gain, histogram_from, sample_from};
   jarf::GrownTree tree;
   {
     nb::gil_scoped_release release;
@@ -249,13 +249,14 @@ inline void make_axes(jarf::AxesSpec* self, std::size_t n_candidates, In<double,
 }
 
 inline void make_sparse_random(jarf::SparseRandomSpec* self, std::size_t n_candidates,
-                               double mean_size, In<float, 1> scales) {
+                               double mean_size, In<float, 1> scales, In<double, 1> chances) {
   require(mean_size > 0.0 && mean_size <= static_cast<double>(scales.shape(0)),
           "mean_size must lie between 0 and the number of columns");
   new (self) jarf::SparseRandomSpec;
   self->n_candidates = n_candidates;
   self->mean_size = mean_size;
   self->scales = to_vector<float>(scales);
+  self->chances = to_vector<double>(chances);
 }
 
 inline void make_canonical(jarf::CanonicalSpec* self, std::size_t n_features, bool resample,
@@ -347,7 +348,8 @@ inline void register_forest(nb::module_& m) {
   nb::class_<jarf::AxesSpec, jarf::ProposalSpec>(m, "Axes")
       .def("__init__", &make_axes, "n_candidates"_a, "chances"_a);
   nb::class_<jarf::SparseRandomSpec, jarf::ProposalSpec>(m, "SparseRandom")
-      .def("__init__", &make_sparse_random, "n_candidates"_a, "mean_size"_a, "scales"_a);
+      .def("__init__", &make_sparse_random, "n_candidates"_a, "mean_size"_a, "scales"_a,
+           "chances"_a);
   nb::class_<jarf::CanonicalSpec, jarf::ProposalSpec>(m, "CanonicalCorrelation")
       .def("__init__", &make_canonical, "n_features"_a, "resample"_a, "dsyev"_a,
            "chances"_a);
@@ -366,7 +368,8 @@ inline void register_forest(nb::module_& m) {
   m.def("grow_tree", &grow_tree, "columns"_a, "proposal"_a, "criterion"_a, "labels"_a,
         "responses"_a, "n_classes"_a, "weights"_a, "seed"_a, nb::kw_only(), "max_depth"_a,
         "max_leaves"_a, "min_split"_a, "min_leaf"_a,
-        "min_leaf_weight"_a, "min_gain"_a, "histogram_from"_a, "stop"_a);
+        "min_leaf_weight"_a, "min_gain"_a, "histogram_from"_a,
+        "sample_from"_a, "stop"_a);
 
   nb::class_<CheckedObliqueForest>(m, "CheckedObliqueForest")
       .def(nb::init<In<std::int32_t, 2>, In<std::int32_t, 1>, In<std::int32_t, 1>,

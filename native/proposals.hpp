@@ -184,12 +184,13 @@ class Axes : public Proposal {
 // The number of features is a Poisson draw without zero; features that are constant in the node are
 // passed over. A feature of scale 0 is never part of a sum, but a plain axis by itself. Where all
 // sums turn out to be constant axes follow, so that no node that could be split becomes a leaf.
+// With `chances`, features are drawn in proportion to them.
 class SparseRandom : public Proposal {
  public:
   SparseRandom(const Columns& columns, std::size_t n_candidates, double mean_size,
-               const std::vector<float>& scales)
+               const std::vector<float>& scales, const std::vector<double>& chances)
       : columns_(columns),
-        pool_(scales.size(), {}),
+        pool_(scales.size(), chances),
         scales_(scales),
         n_candidates_(n_candidates) {
     const double most = mean_size + 10.0 * std::sqrt(mean_size) + 10.0;
@@ -315,11 +316,15 @@ struct SparseRandomSpec : ProposalSpec {
   std::size_t n_candidates;
   double mean_size;
   std::vector<float> scales;
+  std::vector<double> chances;  // empty: all alike
   std::unique_ptr<Proposal> make(const Columns& columns) const override {
     if (scales.size() != columns.n_columns) {
       throw std::invalid_argument("scales must have one entry a column");
     }
-    return std::make_unique<SparseRandom>(columns, n_candidates, mean_size, scales);
+    if (!chances.empty() && chances.size() != columns.n_columns) {
+      throw std::invalid_argument("chances must be empty or have one entry a column");
+    }
+    return std::make_unique<SparseRandom>(columns, n_candidates, mean_size, scales, chances);
   }
 };
 

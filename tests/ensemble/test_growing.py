@@ -110,7 +110,7 @@ def many(name):
     dsyev = cython_lapack.__pyx_capi__["dsyev"]
     return {
         "axes": lambda: axes(3),
-        "sparse": lambda: backend().SparseRandom(3, 2.0, np.ones(6, np.float32)),
+        "sparse": lambda: backend().SparseRandom(3, 2.0, np.ones(6, np.float32), np.empty(0)),
         "canonical": lambda: backend().CanonicalCorrelation(3, True, dsyev, np.empty(0)),
     }[name]()
 
@@ -130,9 +130,11 @@ def test_best_first_takes_the_largest_gains():
 def test_full_trees_fit_their_rows(kind, bins):
     digits, y = load_digits(return_X_y=True)
     proposal = (
-        many(kind) if kind != "sparse" else backend().SparseRandom(4, 2.0, np.ones(64, np.float32))
+        many(kind)
+        if kind != "sparse"
+        else backend().SparseRandom(4, 2.0, np.ones(64, np.float32), np.empty(0))
     )
-    tree = grow(digits, classes(y), proposal, bins=bins, histogram_from=300)
+    tree = grow(digits, classes(y), proposal, bins=bins, histogram_from=300, sample_from=300)
     predicted = as_forest(tree, 64, 10).predict(digits.astype(np.float32), None)
     assert (predicted.argmax(axis=1) == y).all()
 
@@ -141,10 +143,13 @@ def test_histograms_find_splits_about_as_good():
     n = 20_000
     big = np.random.default_rng(1).standard_normal((n, 5)).astype(np.float32)
     y = (big[:, 0] + big[:, 1] > 0.3).astype(int)
-    kinds = {"axes": axes(), "sparse": backend().SparseRandom(20, 2.0, np.ones(5, np.float32))}
+    kinds = {
+        "axes": axes(),
+        "sparse": backend().SparseRandom(20, 2.0, np.ones(5, np.float32), np.empty(0)),
+    }
     for proposal in kinds.values():
         exact = grow(big, classes(y), proposal, histogram_from=10**9, max_depth=1)
-        binned = grow(big, classes(y), proposal, bins=True, max_depth=1)
+        binned = grow(big, classes(y), proposal, bins=True, max_depth=1, sample_from=1024)
         assert exact.gains[0] >= binned.gains[0] * (1 - 1e-12)
         assert binned.gains[0] > 0.99 * exact.gains[0]
 
@@ -154,9 +159,9 @@ def test_histograms_of_skewed_columns(skewed):
     z = np.random.default_rng(2).standard_normal((5000, 2))
     y = Target.of_responses(z[:, 0] + 0.1 * z[:, 1])
     columns = skewed(z).astype(np.float32)
-    oblique = backend().SparseRandom(12, 1.0, np.ones(2, np.float32))
+    oblique = backend().SparseRandom(12, 1.0, np.ones(2, np.float32), np.empty(0))
     exact = grow(columns, y, oblique, max_depth=1, histogram_from=10**9)
-    binned = grow(columns, y, oblique, max_depth=1, histogram_from=100)
+    binned = grow(columns, y, oblique, max_depth=1, histogram_from=100, sample_from=100)
     assert binned.gains[0] > 0.95 * exact.gains[0]
 
 
@@ -185,7 +190,7 @@ def test_one_column_among_many_is_found(kind):
     proposal = (
         many(kind)
         if kind != "sparse"
-        else backend().SparseRandom(3, 2.0, np.ones(2000, np.float32))
+        else backend().SparseRandom(3, 2.0, np.ones(2000, np.float32), np.empty(0))
     )
     tree = grow(wide, classes(y), proposal)
     assert (as_forest(tree, 2000, 2).predict(wide, None).argmax(axis=1) == y).all()
@@ -202,7 +207,7 @@ def test_chances_steer_the_axes():
 
 
 def test_sequence_tries_all_its_parts():
-    sparse = backend().SparseRandom(8, 3.0, np.ones(6, np.float32))
+    sparse = backend().SparseRandom(8, 3.0, np.ones(6, np.float32), np.empty(0))
     tree = grow(X, classes(LABELS), backend().Sequence([axes(2), sparse]))
     assert (tree.nodes[:, 0] >= 0).any()
     assert (tree.nodes[:, 0] < -1).any()
@@ -222,7 +227,7 @@ def test_equal_rows_and_neighbouring_floats():
 
 def test_overflowing_directions_are_passed_over():
     huge = (X * 1e37).astype(np.float32)
-    proposal = backend().SparseRandom(5, 4.0, np.full(6, 10.0, np.float32))
+    proposal = backend().SparseRandom(5, 4.0, np.full(6, 10.0, np.float32), np.empty(0))
     tree = grow(huge, classes(LABELS), proposal)
     predicted = as_forest(tree, 6, 3).predict(huge, None)
     assert (predicted.argmax(axis=1) == LABELS).all()
@@ -264,9 +269,11 @@ def test_border_refuses_nonsense():
     with pytest.raises(ValueError, match="chances"):
         grow(X, classes(LABELS), backend().Axes(2, np.ones(5)))
     with pytest.raises(ValueError, match="scales"):
-        grow(X, classes(LABELS), backend().SparseRandom(2, 2.0, np.ones(5, np.float32)))
+        grow(
+            X, classes(LABELS), backend().SparseRandom(2, 2.0, np.ones(5, np.float32), np.empty(0))
+        )
     with pytest.raises(ValueError, match="mean_size"):
-        backend().SparseRandom(2, 0.0, np.ones(3, np.float32))
+        backend().SparseRandom(2, 0.0, np.ones(3, np.float32), np.empty(0))
 
 
 @pytest.mark.parametrize("load", [load_breast_cancer, load_diabetes])

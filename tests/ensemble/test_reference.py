@@ -70,7 +70,7 @@ def test_sequences_too(monkeypatch, native):
     monkeypatch.setenv("JARF_NO_NATIVE", "0" if native else "1")
     X, y = load_wine(return_X_y=True)
     space = make_space(X.astype(np.float32))
-    sparse = backend().SparseRandom(3, 2.0, np.ones(X.shape[1], np.float32))
+    sparse = backend().SparseRandom(3, 2.0, np.ones(X.shape[1], np.float32), np.empty(0))
     proposal = backend().Sequence([backend().Axes(2, np.empty(0)), sparse])
     target = Target.of_classes(y, 3, "gini")
     tree = grow_tree(space, proposal, target, np.ones(len(y)), 0, Limits())

@@ -17,7 +17,7 @@ from jarf._sklearn import HasMethods, Interval, StrOptions, check_feature_names_
 from jarf.ensemble._growing import Target
 from jarf.ensemble._sources import SOURCES, Table
 from jarf.geometry import spectrum
-from jarf.table import TableEncoder, fit_table, read_table
+from jarf.table import TableEncoder, fit_table, read_table, take_tables
 
 # Rows that the switch learns from and is scored on at most.
 MAX_LEARN, MAX_SCORE = 4000, 4000
@@ -266,9 +266,8 @@ class JacobianFeatures(TransformerMixin, BaseEstimator):
         return np.concatenate([names, np.array(extra, dtype=object)])
 
     def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
+        tags = take_tables(super().__sklearn_tags__())
         tags.target_tags.required = True
-        tags.input_tags.allow_nan = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 

@@ -17,8 +17,10 @@ from jarf.ensemble._forest import GrownTree
 CRITERIA = {"gini": 0, "entropy": 1, "squared_error": 2}
 MAX_BINS = 256
 
-# From so many rows on, a node is searched in bins instead of exactly.
+# From so many rows on, a node is searched in bins instead of exactly: in those of a column, which
+# are there, and in those of a direction, which are to be made first.
 HISTOGRAM_FROM = 1024
+SAMPLE_FROM = 32_768
 
 
 class Target(NamedTuple):
@@ -67,6 +69,7 @@ class Limits:
     min_weight_fraction_leaf: float = 0.0
     min_impurity_decrease: float = 0.0
     histogram_from: int = HISTOGRAM_FROM
+    sample_from: int = SAMPLE_FROM
 
 
 class Space(NamedTuple):
@@ -132,6 +135,7 @@ def grow_tree(
         min_leaf_weight=limits.min_weight_fraction_leaf * weights.sum(),
         min_gain=limits.min_impurity_decrease * weights.sum(),
         histogram_from=limits.histogram_from,
+        sample_from=limits.sample_from,
         stop=np.zeros(1, np.uint8) if stop is None else stop,
     )
     tree = GrownTree(*arrays)

@@ -19,6 +19,7 @@ from jarf.ensemble._oblique import ForestClassifierMixin, ForestRegressorMixin, 
 from jarf.ensemble._race import MIN_ROWS as MIN_RACE_ROWS
 from jarf.ensemble._race import Pilot, RaceResult, run_race, score_splits
 from jarf.ensemble._sources import MAX_ENTRIES, SOURCES, Table
+from jarf.gradients import column_std
 
 # A direction mixes the gradients of so many random rows of the node.
 N_MIXED = 8
@@ -137,7 +138,7 @@ class _JacobianForest(ObliqueForest):
 
     def _recipe_of(self, geometry: Geometry, gradients: Gradients, X: np.ndarray) -> Any:
         d = X.shape[1]
-        std = np.std(X, axis=0, dtype=np.float64)
+        std = column_std(X)
         spreads = np.where(std > 0, std, 1.0).astype(np.float32)
         n_directions = self._n_directions(d)
         n_axes = self._n_candidates(d)

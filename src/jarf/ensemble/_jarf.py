@@ -18,10 +18,11 @@ from jarf._progress import Stages
 from jarf._sklearn import HasMethods, Interval, StrOptions, check_sample_weight, fit_context
 from jarf.ensemble._axes import AxisForestClassifier, AxisForestRegressor
 from jarf.ensemble._docs import with_parameters
+from jarf.ensemble._oblique import ObliqueForest
 from jarf.ensemble._per_tree import PerTreeForest
 from jarf.geometry import JacobianPreconditioner
 from jarf.surrogate import check_surrogate, default_surrogate, fit_copy, thaw
-from jarf.table import fit_table, read_table
+from jarf.table import fit_table, read_table, take_tables
 
 _PRECONDITIONER_PARAMETERS = tuple(JacobianPreconditioner().get_params(deep=False))
 
@@ -136,9 +137,10 @@ class _JARF(BaseEstimator):
                 final = PerTreeForest(final, self.preconditioner_, n_jobs=self.n_jobs)
                 self.estimator_ = final.fit(X, target, weights, rng)
             else:
+                order = "F" if isinstance(final, ObliqueForest) else "C"  # saves a copy
                 self.estimator_ = fit_copy(
                     final,
-                    self.preconditioner_._map.transform(X),
+                    self.preconditioner_._map.transform(X, order),
                     target,
                     sample_weight=weights,
                     random_state=rng,
@@ -208,9 +210,7 @@ class _JARF(BaseEstimator):
     def _encode(self, y): ...
 
     def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
+        return take_tables(super().__sklearn_tags__())
 
 
 _SHARED_PARAMETERS = tuple(signature(_JARF).parameters)

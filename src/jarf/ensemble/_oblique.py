@@ -22,7 +22,8 @@ from sklearn.utils.validation import check_is_fitted
 from jarf._sklearn import Interval, StrOptions, check_sample_weight, fit_context
 from jarf.ensemble._forest import Forest, GrownTree, SplitNormals
 from jarf.ensemble._growing import Limits, Space, Target, grow_tree, grow_trees, make_space
-from jarf.table import TableEncoder, fit_table, read_table
+from jarf.gradients import column_std
+from jarf.table import TableEncoder, fit_table, read_table, take_tables
 
 
 class ObliqueForest(BaseEstimator, metaclass=ABCMeta):
@@ -109,7 +110,7 @@ class ObliqueForest(BaseEstimator, metaclass=ABCMeta):
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features)
             Numbers, booleans, text and categories; missing values are welcome. It becomes a
-            float32 matrix.
+            float32 matrix; so does a sparse matrix of at most 2**27 entries.
         y : array-like of shape (n_samples,)
             Class labels or responses.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -141,7 +142,7 @@ class ObliqueForest(BaseEstimator, metaclass=ABCMeta):
         return self
 
     def _grow(self, X, weights, target: Target, seeds: np.ndarray) -> list[GrownTree]:
-        self._feature_scales = np.std(X, axis=0, dtype=np.float64)
+        self._feature_scales = column_std(X)
         limits, proposal = self._limits(len(X)), self._proposal(X)
         space_of = self._space(X, target)
 
@@ -304,9 +305,7 @@ class ObliqueForest(BaseEstimator, metaclass=ABCMeta):
     def _keep_out_of_bag(self, means: np.ndarray, y: np.ndarray, known: np.ndarray) -> None: ...
 
     def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
+        return take_tables(super().__sklearn_tags__())
 
 
 def _only(used: np.ndarray, X: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

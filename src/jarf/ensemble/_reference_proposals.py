@@ -162,8 +162,11 @@ class SparseRandom:
 
     pool: FeaturePool
 
-    def __init__(self, n_candidates: int, mean_size: float, scales: np.ndarray) -> None:
+    def __init__(
+        self, n_candidates: int, mean_size: float, scales: np.ndarray, chances: np.ndarray
+    ) -> None:
         self.n_candidates, self.mean_size, self.scales = n_candidates, mean_size, scales
+        self.chances = chances
         self.size_chances: list[float] = []
         most, total = mean_size + 10.0 * math.sqrt(mean_size) + 10.0, 0.0
         for size in range(1, len(scales) + 1):
@@ -173,8 +176,8 @@ class SparseRandom:
             self.size_chances.append(total)
 
     def make(self, n_features: int) -> SparseRandom:
-        made = SparseRandom(self.n_candidates, self.mean_size, self.scales)
-        made.pool = FeaturePool(n_features)
+        made = SparseRandom(self.n_candidates, self.mean_size, self.scales, self.chances)
+        made.pool = FeaturePool(n_features, self.chances)
         return made
 
     def begin(self, node: NodeView) -> None:

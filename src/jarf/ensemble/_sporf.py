@@ -35,7 +35,15 @@ class _SPORF(ObliqueForest):
         n_candidates = self._n_candidates(n_features)
         if self.max_features is None:
             n_candidates = int(np.ceil(2 * np.sqrt(n_features)))
-        return backend().SparseRandom(n_candidates, density * n_features, scales.astype(np.float32))
+        return backend().SparseRandom(
+            n_candidates, density * n_features, scales.astype(np.float32), self._chances()
+        )
+
+    def _chances(self) -> np.ndarray:
+        """Chances of the table's outputs: all columns alike, however many levels they have."""
+        if not self._plain_axes.any():
+            return np.empty(0)
+        return 1.0 / np.bincount(self.table_.output_columns_)[self.table_.output_columns_]
 
 
 @documented

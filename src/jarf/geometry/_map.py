@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy import linalg
@@ -96,10 +96,10 @@ class LinearMap:
     scale: np.ndarray
     matrix: Any = None
 
-    def transform(self, X: np.ndarray) -> np.ndarray:
-        """Map the rows of ``X``, keeping its float type."""
+    def transform(self, X: np.ndarray, order: Literal["C", "F"] = "C") -> np.ndarray:
+        """Map the rows of ``X``, keeping its float type; ``order`` is that of the result."""
         width = X.shape[1] if self.matrix is None else self.matrix.shape[1]
-        mapped = np.empty((len(X), width), dtype=X.dtype)
+        mapped = np.empty((len(X), width), dtype=X.dtype, order=order)
         size = max(1, BLOCK_VALUES // X.shape[1])
         for start in range(0, len(X), size):
             rows = slice(start, start + size)

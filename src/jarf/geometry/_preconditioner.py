@@ -39,7 +39,7 @@ from jarf.surrogate import (
     is_frozen,
     thaw,
 )
-from jarf.table import fit_table, read_table
+from jarf.table import fit_table, read_table, take_tables
 
 
 class JacobianPreconditioner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -495,8 +495,7 @@ class JacobianPreconditioner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         return np.sqrt(self.table_.per_column(squares))
 
     def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
+        tags = take_tables(super().__sklearn_tags__())
         tags.target_tags.required = True
-        tags.input_tags.allow_nan = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

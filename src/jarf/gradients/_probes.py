@@ -58,7 +58,7 @@ def column_std(X: np.ndarray) -> np.ndarray:
     return std
 
 
-def column_blocks(n_samples: int, n_features: int, max_values: int = 4_000_000):
+def column_blocks(n_samples: int, n_features: int, max_values: int = 1_000_000):
     """Slices of columns that hold at most ``max_values`` values (or one column) each."""
     width = max(1, max_values // max(1, n_samples))
     return [slice(start, start + width) for start in range(0, n_features, width)]

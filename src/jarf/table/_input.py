@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_array, check_X_y, validate_data
 
 from jarf.table._columns import holds_text, is_frame, read_columns
 from jarf.table._encoder import TableEncoder
+
+# A sparse matrix of at most so many entries, zeros counted, is made dense: 0.5 GB of float32.
+MOST_DENSE = 2**27
 
 
 def fit_table(
@@ -31,7 +36,7 @@ def fit_table(
     ----------
     estimator : estimator
         Its ``categorical_features`` and ``random_state`` are used.
-    X : array-like or DataFrame of shape (n_samples, n_features)
+    X : array-like, DataFrame or sparse matrix of shape (n_samples, n_features)
     y : array-like of shape (n_samples,)
     classifies : bool
         Whether ``y`` holds classes.
@@ -50,7 +55,7 @@ def fit_table(
     y : ndarray of shape (n_samples,)
     """
     _refuse_several_outputs(y)
-    X = _as_table(X)
+    X = _as_table(X, dtype, order)
     chosen = getattr(estimator, "categorical_features", "from_dtype")
     checks = {
         "y_numeric": not classifies,
@@ -102,7 +107,7 @@ def read_table(estimator, X, *, dtype, order: str) -> np.ndarray:
     ----------
     estimator : estimator
         Fitted through :func:`fit_table`.
-    X : array-like or DataFrame of shape (n_samples, n_features)
+    X : array-like, DataFrame or sparse matrix of shape (n_samples, n_features)
         The same columns in the same order, checked by name.
     dtype, order : as in :func:`fit_table`
 
@@ -111,8 +116,8 @@ def read_table(estimator, X, *, dtype, order: str) -> np.ndarray:
     ndarray of shape (n_samples, n_outputs)
     """
     table: TableEncoder = estimator.table_
-    X = _as_table(X)
-    if _is_plain(X, None) and (sparse.issparse(X) or not table.levels_):
+    X = _as_table(X, dtype, order)
+    if _is_plain(X, None) and not table.levels_:
         X = validate_data(
             estimator, X, dtype=dtype, order=order, reset=False, ensure_all_finite="allow-nan"
         )
@@ -133,18 +138,41 @@ def has_missing(X: np.ndarray) -> bool:
         return bool(np.isnan(X.sum()) and np.isnan(X).any())
 
 
-def _as_table(X):
-    """Give a list of rows with text the shape of a table, without turning its numbers to text."""
+def take_tables(tags):
+    """Say in an estimator's tags what :func:`fit_table` lets in; return them."""
+    tags.input_tags.allow_nan = True
+    tags.input_tags.sparse = True
+    return tags
+
+
+def _as_table(X, dtype, order: str):
+    """Give a list of rows with text the shape of a table; make a sparse matrix dense."""
     if type(X).__name__ == "LazyFrame":
         raise ValueError("X is a LazyFrame. Call its collect() first.")
+    if sparse.issparse(X):
+        return _dense(X, dtype, order)
     return np.array(X, dtype=object) if isinstance(X, list | tuple) and holds_text(X) else X
+
+
+def _dense(X, dtype, order: str) -> np.ndarray:
+    if math.prod(X.shape) > MOST_DENSE:
+        raise ValueError(
+            f"X is a sparse matrix of shape {X.shape}. Directions mix columns, so it is made "
+            f"dense, and that is done up to {MOST_DENSE:,} entries, zeros counted. Keep fewer "
+            "columns (scikit-learn's SelectKBest or TruncatedSVD), hand in fewer rows at a time "
+            "to predict, or call toarray() if the memory is there."
+        )
+    kinds = dtype if isinstance(dtype, list) else [dtype]
+    if X.dtype.kind in "fiub" and X.dtype not in kinds:
+        X = X.astype(kinds[0])
+    return X.toarray(order=order)
 
 
 def _is_plain(X, chosen) -> bool:
     """Whether scikit-learn's own validation is all that ``X`` needs before it is encoded."""
     if is_frame(X):
         return _without_narwhals()
-    if not isinstance(X, np.ndarray):  # lists of numbers; sparse matrices, which it refuses
+    if not isinstance(X, np.ndarray):  # lists of numbers
         return True
     return (chosen is None or isinstance(chosen, str)) and not holds_text(X)
 
@@ -168,10 +196,11 @@ def _refuse_several_outputs(y) -> None:
 
 
 def _used(sample_weight, n_rows: int):
-    if sample_weight is None or np.ndim(sample_weight) != 1 or len(sample_weight) != n_rows:
+    """The rows whose weight is not zero; None: all, or weights that are to be refused later."""
+    if sample_weight is None:
         return None
     used = np.asarray(sample_weight) != 0
-    return None if used.all() or not used.any() else used
+    return None if used.shape != (n_rows,) or used.all() or not used.any() else used
 
 
 def _result_type(columns, dtype):
