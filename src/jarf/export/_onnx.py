@@ -14,9 +14,9 @@ from jarf.export._graph import Graph
 from jarf.export._table_graph import MISSING_TEXT, has_text, table_graph
 from jarf.export._trees_graph import map_graph, trees_graph
 from jarf.geometry import JacobianPreconditioner, LinearMap
-from jarf.inspection._models import check_model, column_names
+from jarf.inspection._models import check_model, column_names, raw_columns
 from jarf.inspection._trees import trees_of
-from jarf.table._columns import as_levels, as_numbers, read_columns
+from jarf.table._columns import as_levels, as_numbers
 
 LABEL, PROBABILITIES = "output_label", "output_probabilities"
 PREDICTION, TRANSFORMED = "output_prediction", "output_transformed"
@@ -164,7 +164,7 @@ def onnx_inputs(model, X) -> dict[str, np.ndarray]:
     (3, 3)
     """
     check_is_fitted(model)
-    columns = read_columns(X)
+    columns = raw_columns(X)
     parts = list(model.table_._all_parts())
     if len(columns) != len(parts):
         raise ValueError(f"X has {len(columns)} columns, but the model was fitted on {len(parts)}.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.tree import DecisionTreeRegressor
 
+from jarf.export._booster import checked_booster
 from jarf.export._checks import check_children, require
 from jarf.export._kinds import EstimatorKind, as_int64, check_names
 
@@ -121,52 +121,17 @@ def check_sklearn(forest: Any) -> None:
 
 @dataclass(frozen=True)
 class BoosterKind(EstimatorKind):
-    """XGBoost's estimators: its own JSON, whose trees are checked before XGBoost reads it."""
+    """XGBoost's estimators: its own JSON, checked before XGBoost reads it."""
 
     def state(self, value: Any) -> dict[str, Any]:
         state: dict[str, Any] = {"params": self.params(value)}
         if value.__sklearn_is_fitted__():
-            state["booster"] = bytes(value.get_booster().save_raw("json"))
+            state["booster"] = checked_booster(bytes(value.get_booster().save_raw("json")))
         return state
 
     def make(self, state: dict[str, Any]) -> Any:
         booster = state.pop("booster", None)
         made = self.cls(**state["params"])
         if booster is not None:
-            _check_booster(json.loads(booster))
-            made.load_model(bytearray(booster))
+            made.load_model(bytearray(checked_booster(booster)))
         return made
-
-
-def _check_booster(content: dict[str, Any]) -> None:
-    learner = content["learner"]
-    gradient = learner["gradient_booster"]
-    require(gradient["name"] == "gbtree", "XGBoost's booster is not gbtree")
-    facts = learner["learner_model_param"]
-    n_features, n_groups = int(facts["num_feature"]), max(1, int(facts["num_class"]))
-    require(int(facts.get("num_target", 1)) == 1, "XGBoost's model has several targets")
-    model = gradient["model"]
-    rounds = as_int64(model["iteration_indptr"])
-    fine = rounds[0] == 0 and rounds[-1] == len(model["trees"]) and (np.diff(rounds) >= 0).all()
-    require(fine, "XGBoost's rounds are not those of its trees")
-    groups = as_int64(model["tree_info"])
-    require(len(groups) == len(model["trees"]), "XGBoost's trees are not as many as it says")
-    require(((groups >= 0) & (groups < n_groups)).all(), "XGBoost's tree is of no class")
-    for tree in model["trees"]:
-        _check_boosted(tree, n_features)
-
-
-def _check_boosted(tree: dict[str, Any], n_features: int) -> None:
-    n_nodes = int(tree["tree_param"]["num_nodes"])
-    left, right = as_int64(tree["left_children"]), as_int64(tree["right_children"])
-    feature = as_int64(tree["split_indices"])
-    names = ("split_conditions", "default_left", "parents", "base_weights", "sum_hessian")
-    lengths = {len(tree[name]) for name in names} | {len(left), len(right), len(feature)}
-    require(lengths == {n_nodes} and n_nodes > 0, "XGBoost's tree has nodes without fields")
-    require(not np.any(tree["split_type"]), "XGBoost's tree splits categories")
-    require(int(tree["tree_param"]["size_leaf_vector"]) <= 1, "XGBoost's leaf has several values")
-    leaf = left == -1
-    require((leaf == (right == -1)).all(), "XGBoost's node has one child")
-    check_children(left, right, leaf, [0], "XGBoost's tree")
-    require(((feature >= 0) & (feature < n_features)).all(), "XGBoost cuts a missing column")
-    require(np.isfinite(np.asarray(tree["split_conditions"], float)).all(), "not a number")

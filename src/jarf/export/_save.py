@@ -24,7 +24,7 @@ from jarf.inspection._models import answers
 _DAMAGE = (
     *(zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, struct.error, EOFError),
     *(KeyError, IndexError, TypeError, AttributeError, ValueError, OverflowError),
-    *(RecursionError, MemoryError, NotImplementedError, RuntimeError, StopIteration),
+    *(MemoryError, RuntimeError, StopIteration),  # manifests too deep are RuntimeErrors
 )
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
 from jarf.ensemble import JARFClassifier, JARFRegressor
 from jarf.ensemble._oblique import ObliqueForest
 from jarf.geometry import JacobianPreconditioner
 from jarf.table import read_table
-from jarf.table._columns import read_columns
+from jarf.table._columns import Column, read_columns
 
 MODELS = (ObliqueForest, JARFClassifier, JARFRegressor)
 
@@ -55,6 +56,11 @@ def answers(model: Any, matrix: np.ndarray) -> np.ndarray:
     return np.asarray(model.estimator_.predict_proba(matrix), dtype=np.float64)
 
 
+def raw_columns(X: Any) -> list[Column]:
+    """Read the columns of a table as they are, missing values and all."""
+    return read_columns(X.toarray() if issparse(X) else X)
+
+
 def preconditioner_of(model: Any) -> JacobianPreconditioner:
     """Find the fitted preconditioner inside ``model``, or say how to come by one."""
     found = getattr(model, "preconditioner_", None)
@@ -87,7 +93,7 @@ class MixedRows:
         self.numbers = None
         if self.table._filling is not None:
             dtype = self.matrices[0].dtype
-            values = [self.table._values(read_columns(X), dtype) for X in (first, second)]
+            values = [self.table._values(raw_columns(X), dtype) for X in (first, second)]
             if any(np.isnan(part).any() for part in values):
                 self.numbers = values
 
