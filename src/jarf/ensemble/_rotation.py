@@ -7,9 +7,11 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from jarf._sklearn import Interval
 from jarf.ensemble._backend import backend
+from jarf.ensemble._forest import GrownTree
 from jarf.ensemble._forest_docs import documented
 from jarf.ensemble._growing import Space, Target, narrow, rotate_space
 from jarf.ensemble._oblique import ForestClassifierMixin, ForestRegressorMixin, ObliqueForest
@@ -30,6 +32,11 @@ class _RotationForest(ObliqueForest):
 
     def _proposal(self, X: np.ndarray, context: Any) -> Any:
         return backend().Axes(self._n_candidates(X.shape[1]), np.empty(0))
+
+    def _grow(self, X, weights, target: Target, seeds: np.ndarray) -> list[GrownTree]:
+        # Trees run side by side; threads within the small products would only wait for each other.
+        with threadpool_limits(limits=1, user_api="blas"):
+            return super()._grow(X, weights, target, seeds)
 
     def _space(self, X: np.ndarray, target: Target) -> Callable[[int], Space]:
         scales = np.where(self._feature_scales > 0, self._feature_scales, 1.0)
