@@ -91,7 +91,12 @@ def grow_forest(
     X = sample.X
     if linear is not None:
         X, _ = fit_table(
-            forest, linear.transform(X), sample.y, classifies=False, dtype=np.float32, order="F"
+            forest,
+            linear.transform(X),
+            sample.y,
+            classifies=bool(parts.classifies),
+            dtype=np.float32,
+            order="F",
         )
     seeds = forest._seeds(Forest.empty(X.shape[1], len(parts.classes)))
     growing = Growing(forest, sample.encoding(linear), parts.classes, n_groups, int(seeds[0]))
