@@ -1,13 +1,16 @@
 """What trees grown by workers see."""
 
+import dask
 import dask.array as da
 import numpy as np
 import pytest
+from dask.callbacks import Callback
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
 import jarf
 from jarf import dask as on_dask
-from jarf.dask._forests import group_of
+from jarf.dask._forests import Rows, group_of
+from jarf.dask._partitions import Block
 from jarf.datasets import make_rotated_halfspace
 from jarf.ensemble import SPORFClassifier
 
@@ -49,6 +52,28 @@ def test_a_tree_sees_the_rows_of_its_group_and_no_more():
     seen = model.forest_.weights[model.forest_.roots]  # a bootstrap is as large as its group
     sizes = np.bincount(group_of(np.arange(1200), 4, int(model._tree_seeds[0])))
     np.testing.assert_array_equal(seen, np.tile(sizes, 3))
+
+
+class Sizes(Callback):
+    """Rows in the results of all tasks."""
+
+    def __init__(self):
+        super().__init__()
+        self.rows = []
+
+    def _posttask(self, key, result, dsk, state, worker_id):
+        for part in result if type(result) is list else [result]:
+            if isinstance(part, Block | Rows):
+                self.rows.append(len(part.X))
+
+
+@pytest.mark.parametrize("name", ["JARFClassifier", "JacobianForestClassifier"])
+def test_no_task_holds_more_than_a_partition_or_a_group(name):
+    settings = {"n_estimators": 4, "surrogate_rows": 50, "rows_per_tree": 300, "random_state": 0}
+    with Sizes() as seen, dask.config.set(scheduler="threads"):
+        getattr(on_dask, name)(**settings).fit(*cut(100))
+    assert 250 < max(seen.rows) < 350
+    assert min(seen.rows) < 100
 
 
 def test_more_groups_than_trees():

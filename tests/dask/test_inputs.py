@@ -8,11 +8,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from dask import delayed
+from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.exceptions import NotFittedError
 
 import jarf
 from jarf.dask import JacobianForestClassifier, JacobianPreconditioner, JARFClassifier
 from jarf.datasets import make_rotated_halfspace
+from jarf.ensemble import SPORFClassifier
 
 X, y = make_rotated_halfspace(300, 3, angle=45, random_state=0)
 SETTINGS = {"surrogate": RandomForestClassifier(5), "n_estimators": 5, "random_state": 0}
@@ -148,6 +151,8 @@ def test_bad_input_is_named(given, error, message):
     [
         ({"share": "per-tree"}, "not there on Dask"),
         ({"estimator": RandomForestClassifier()}, "cannot be trained on partitions"),
+        ({"estimator": SPORFClassifier(oob_score=True)}, "oob_score of the final SPORF"),
+        ({"estimator": SPORFClassifier(class_weight="balanced")}, "set that of JARFClassifier"),
         ({"rows_per_tree": 5}, "rows_per_tree"),
         ({"surrogate": jarf.JARFRegressor()}, "predict_proba"),
     ],
@@ -155,6 +160,21 @@ def test_bad_input_is_named(given, error, message):
 def test_bad_parameters_are_named(params, message):
     with pytest.raises(ValueError, match=message):
         JARFClassifier(**(SETTINGS | params)).fit(da.from_array(X), da.from_array(y))
+
+
+def test_not_fitted():
+    with pytest.raises(NotFittedError):
+        JARFClassifier().predict(da.from_array(X))
+    assert not hasattr(JacobianPreconditioner, "predict")
+
+
+def test_parameters_are_those_of_the_local_estimator_and_one_more():
+    local, model = jarf.JARFClassifier(n_probes=7), JARFClassifier(n_probes=7, rows_per_tree=300)
+    assert model.get_params() == local.get_params() | {"rows_per_tree": 300}
+    assert clone(model).get_params() == model.get_params()
+    assert JacobianPreconditioner().get_params() == jarf.JacobianPreconditioner().get_params()
+    with pytest.raises(TypeError, match="unexpected keyword"):
+        JARFClassifier(no_such_parameter=1)
 
 
 def test_a_warm_start_is_refused():

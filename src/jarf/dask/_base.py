@@ -66,6 +66,10 @@ class OnDask:
         like = getattr(local, method)(_example(check_table(X)))
         return lazily(local, method, X, np.asarray(like))
 
+
+class OnDaskPredictor(OnDask):
+    """Adds predictions and their score."""
+
     def predict(self, X):
         """Predict every row, lazily.
 
@@ -98,7 +102,7 @@ class OnDask:
         return distributed_score(self.to_local(), parts)
 
 
-class OnDaskClassifier(OnDask):
+class OnDaskClassifier(OnDaskPredictor):
     """Adds probabilities."""
 
     def predict_proba(self, X):

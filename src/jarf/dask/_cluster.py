@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
+from uuid import uuid4
 
 import dask
 from dask import delayed
 from dask.base import get_scheduler
+from dask.delayed import Delayed
+from dask.highlevelgraph import HighLevelGraph
 
 # A task of a reduction adds up so many results.
 FAN_IN = 8
@@ -33,6 +36,34 @@ def shared(value: Any) -> Any:
 def compute(tasks: Sequence[Any]) -> list[Any]:
     """Run delayed tasks on whatever scheduler is active."""
     return list(dask.compute(*tasks))
+
+
+class Graph:
+    """Many small tasks, named one by one; as many delayed objects would take minutes to join.
+
+    Parameters
+    ----------
+    inputs : list
+        Delayed objects and futures that the tasks use.
+    """
+
+    def __init__(self, inputs: list[Any]):
+        self.name = f"jarf-{uuid4().hex}"
+        self.tasks: dict[Any, Any] = {}
+        self.inputs: list[Any] = [value for value in inputs if isinstance(value, Delayed)]
+
+    def add(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Add a task; return its key, to be used as an argument. Tuples must not be arguments."""
+        name = getattr(function, "func", function).__name__
+        key = (f"{name.strip('_')}-{self.name}", len(self.tasks))
+        named = [value.key if isinstance(value, Delayed) else value for value in arguments]
+        self.tasks[key] = (function, *named)
+        return key
+
+    def compute(self, keys: list[Any]) -> list[Any]:
+        """Run what these tasks need; return their results."""
+        graph = HighLevelGraph.from_collections(self.name, self.tasks, dependencies=self.inputs)
+        return compute([Delayed(key, graph, layer=self.name) for key in keys])
 
 
 def tree_reduced(add: Callable[[list[Any]], Any], items: list[Any]) -> Any:

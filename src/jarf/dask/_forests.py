@@ -9,13 +9,15 @@ partition, do no harm. With one group the trees are those of a local fit.
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import dataclass
+from functools import partial
+from operator import getitem
 from typing import Any, NamedTuple
 
 import numpy as np
-from dask import delayed
 
 from jarf._progress import Stages
-from jarf.dask._cluster import compute, shared
+from jarf.dask._cluster import Graph, shared
 from jarf.dask._encoding import Encoding, Sample
 from jarf.dask._partitions import Block, joined_columns
 from jarf.ensemble import Forest
@@ -55,6 +57,14 @@ class Growing(NamedTuple):
         return Rows(np.asfortranarray(X, np.float32), weights, self.target(y))
 
 
+@dataclass(frozen=True)
+class Known:
+    """What is sent to every worker."""
+
+    growing: Growing
+    learned: Any  # what the forest learned from the sample
+
+
 def grow_forest(
     forest: ObliqueForest, sample: Sample, rows_per_tree: int, stages: Stages, linear=None
 ) -> ObliqueForest:
@@ -81,7 +91,12 @@ def grow_forest(
     X = sample.X
     if linear is not None:
         X, _ = fit_table(
-            forest, linear.transform(X), sample.y, classifies=False, dtype=np.float32, order="F"
+            forest,
+            linear.transform(X),
+            sample.y,
+            classifies=bool(parts.classifies),
+            dtype=np.float32,
+            order="F",
         )
     seeds = forest._seeds(Forest.empty(X.shape[1], len(parts.classes)))
     growing = Growing(forest, sample.encoding(linear), parts.classes, n_groups, int(seeds[0]))
@@ -89,10 +104,7 @@ def grow_forest(
     growing = growing._replace(forest=_worker(forest))
     used = min(n_groups, len(seeds))
     with stages.stage("fit"):
-        groups = _dealt(shared(growing), sample, used)
-        order, tasks = _tasks(shared((growing, learned)), groups, seeds)
-        grown = [tree for trees in compute(tasks) for tree in trees]
-        trees = [grown[place] for place in np.argsort(order)]
+        trees = _grown(growing, learned, sample, seeds, used)
     forest.forest_ = forest.forest_.extended(trees)
     return forest
 
@@ -104,32 +116,30 @@ def _worker(forest: ObliqueForest) -> ObliqueForest:
     return copied
 
 
-def _dealt(growing, sample: Sample, used: int) -> list[Any]:
-    """Make the delayed rows of every group, from pieces of all partitions."""
-    parts = sample.parts
-    deal, gather = delayed(_deal, nout=used, pure=False), delayed(_gather, pure=False)
+def _grown(growing: Growing, learned: Any, sample: Sample, seeds, used: int) -> list[Any]:
+    """Deal rows to groups and trees to groups, and grow; return the trees in the order of seeds."""
+    parts, known = sample.parts, shared(Known(growing, learned))
+    blocks = parts.blocks()
+    graph = Graph([known, *blocks])
     starts = parts.starts[:-1].tolist()
-    blocks = zip(parts.blocks(), sample.corrections(), starts, parts.sizes, strict=True)
     pieces = [
-        deal(growing, block, correction, start, used)
-        for block, correction, start, size in blocks
+        graph.add(partial(_deal, correction=correction, start=start, used=used), known, block)
+        for block, correction, start, size in zip(
+            blocks, sample.corrections(), starts, parts.sizes, strict=True
+        )
         if size
     ]
-    return [gather(growing, [piece[group] for piece in pieces]) for group in range(used)]
-
-
-def _tasks(shared_growing, groups: list[Any], seeds: np.ndarray) -> tuple[np.ndarray, list[Any]]:
-    """Deal trees to groups in turn, a few a task; return the trees' numbers and the tasks."""
-    context, grow = delayed(_context, pure=False), delayed(_grow, pure=False)
     numbers, tasks = [], []
-    for place, rows in enumerate(groups):
-        known = context(shared_growing, rows)
-        mine = np.arange(place, len(seeds), len(groups))
+    for group in range(used):
+        rows = graph.add(_gather, known, [graph.add(getitem, piece, group) for piece in pieces])
+        context = graph.add(_context, known, rows)
+        mine = np.arange(group, len(seeds), used)
         for at in range(0, len(mine), TREES_PER_TASK):
             some = mine[at : at + TREES_PER_TASK]
             numbers.append(some)
-            tasks.append(grow(shared_growing, rows, known, seeds[some]))
-    return np.concatenate(numbers), tasks
+            tasks.append(graph.add(_grow, known, rows, context, seeds[some]))
+    trees = [tree for grown in graph.compute(tasks) for tree in grown]
+    return [trees[place] for place in np.argsort(np.concatenate(numbers))]
 
 
 # --- what runs on workers ---------------------------------------------------------------------
@@ -155,7 +165,8 @@ def group_of(rows: np.ndarray, n_groups: int, seed: int) -> np.ndarray:
     return ((z ^ (z >> np.uint64(31))) % np.uint64(n_groups)).astype(np.int64)
 
 
-def _deal(growing: Growing, block: Block, correction, start: int, used: int) -> list[Block]:
+def _deal(known: Known, block: Block, *, correction, start: int, used: int) -> list[Block]:
+    growing = known.growing
     X = growing.encoding.matrix(block, correction).astype(np.float32, copy=False)
     encoded = Block(X, block.y, block.weights)
     if growing.n_groups == 1:
@@ -164,7 +175,7 @@ def _deal(growing: Growing, block: Block, correction, start: int, used: int) -> 
     return [encoded.only(np.flatnonzero(group == g)) for g in range(used)]
 
 
-def _gather(growing: Growing, pieces: list[Block]) -> Rows:
+def _gather(known: Known, pieces: list[Block]) -> Rows:
     n_rows = sum(len(piece.y) for piece in pieces)
     X = np.empty((n_rows, pieces[0].X.shape[1]), np.float32, order="F")
     at = 0
@@ -172,13 +183,12 @@ def _gather(growing: Growing, pieces: list[Block]) -> Rows:
         X[at : at + len(piece.y)] = piece.X
         at += len(piece.y)
     y, weights = joined_columns(pieces)
-    return growing.rows(X, y, weights)
+    return known.growing.rows(X, y, weights)
 
 
-def _context(known: tuple[Growing, Any], rows: Rows) -> Any:
-    growing, learned = known
-    return growing.forest._context(learned, *rows, Stages(""))
+def _context(known: Known, rows: Rows) -> Any:
+    return known.growing.forest._context(known.learned, *rows, Stages(""))
 
 
-def _grow(known: tuple[Growing, Any], rows: Rows, context: Any, seeds: np.ndarray) -> list[Any]:
-    return known[0].forest._grow(*rows, seeds, context)
+def _grow(known: Known, rows: Rows, context: Any, seeds: np.ndarray) -> list[Any]:
+    return known.growing.forest._grow(*rows, seeds, context)

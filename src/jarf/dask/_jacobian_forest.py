@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 from jarf import ensemble
 from jarf._progress import Stages
 from jarf._sklearn import fit_context
-from jarf.dask._base import OnDask, OnDaskClassifier, on_dask
+from jarf.dask._base import OnDaskClassifier, OnDaskPredictor, on_dask
 from jarf.dask._encoding import Sample
 from jarf.dask._forests import grow_forest
 from jarf.dask._partitions import Partitions
@@ -103,7 +103,7 @@ class JacobianForestClassifier(OnDaskClassifier, _FitForest, ensemble.JacobianFo
 
 
 @on_dask
-class JacobianForestRegressor(OnDask, _FitForest, ensemble.JacobianForestRegressor):
+class JacobianForestRegressor(OnDaskPredictor, _FitForest, ensemble.JacobianForestRegressor):
     """:class:`jarf.JacobianForestRegressor` for Dask arrays and DataFrames.
 
     See :class:`jarf.dask.JacobianForestClassifier` for what is done where.

@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from jarf import ensemble
 from jarf._progress import Stages
 from jarf._sklearn import fit_context, set_random_states
-from jarf.dask._base import OnDask, OnDaskClassifier, on_dask
+from jarf.dask._base import OnDaskClassifier, OnDaskPredictor, on_dask
 from jarf.dask._boosting import distributed, fit_booster, is_distributed
 from jarf.dask._ejop import fit_preconditioner
 from jarf.dask._encoding import Sample
@@ -63,7 +63,8 @@ class _FitJARF:
         else:
             set_random_states(final, rng)
             self.estimator_ = grow_forest(final, sample, self.rows_per_tree, stages, linear)
-            self.estimator_.n_jobs = final.n_jobs if self.n_jobs is None else self.n_jobs
+            if final.n_jobs is None:
+                self.estimator_.n_jobs = self.n_jobs
             if self._classifies:
                 self.estimator_.classes_ = np.arange(len(self.classes_))
                 self.estimator_.n_classes_ = len(self.classes_)
@@ -84,6 +85,12 @@ class _FitJARF:
                 f"{type(final).__name__} cannot be trained on partitions. On Dask the final "
                 "estimator is a forest of jarf.ensemble, or a booster of XGBoost or LightGBM."
             )
+        for name in ("oob_score", "warm_start", "class_weight"):
+            if isinstance(final, ObliqueForest) and getattr(final, name, None):
+                raise ValueError(
+                    f"{name} of the final {type(final).__name__} is not there on Dask. Leave it out"
+                    f"{', or set that of JARFClassifier' if name == 'class_weight' else ''}."
+                )
         return final
 
 
@@ -132,7 +139,7 @@ class JARFClassifier(OnDaskClassifier, _FitJARF, ensemble.JARFClassifier):
 
 
 @on_dask
-class JARFRegressor(OnDask, _FitJARF, ensemble.JARFRegressor):
+class JARFRegressor(OnDaskPredictor, _FitJARF, ensemble.JARFRegressor):
     """:class:`jarf.JARFRegressor` for Dask arrays and DataFrames.
 
     See :class:`jarf.dask.JARFClassifier` for what is done where.

@@ -94,10 +94,14 @@ class Forest:
         """Return a forest with more trees behind the present ones."""
         n_nodes, n_loadings = len(self.nodes), len(self.loadings)
         n_projections, n_values = len(self.starts) - 1, len(self.values)
-        nodes, roots, starts = [self.nodes], [self.roots], [self.starts]
+        roots, starts = [self.roots], [self.starts]
+        # Written tree by tree: another copy of all nodes would be the peak of a large fit.
+        nodes = np.empty((n_nodes + sum(len(tree.nodes) for tree in trees), 4), np.int32)
+        nodes[:n_nodes] = self.nodes
         for tree in trees:
             roots.append(np.array([n_nodes], np.int32))
-            nodes.append(_moved(tree.nodes, n_nodes, n_projections, n_values))
+            here = slice(n_nodes, n_nodes + len(tree.nodes))
+            nodes[here] = _moved(tree.nodes, n_nodes, n_projections, n_values)
             starts.append((tree.starts[1:] + n_loadings).astype(np.int32))
             n_nodes += len(tree.nodes)
             n_loadings += len(tree.loadings)
@@ -108,7 +112,7 @@ class Forest:
                 "The forest has more than 2**31 nodes or weights: grow fewer or smaller trees."
             )
         return Forest(
-            nodes=np.concatenate(nodes),
+            nodes=nodes,
             roots=np.concatenate(roots),
             weights=np.concatenate([self.weights, *(tree.weights for tree in trees)]),
             gains=np.concatenate([self.gains, *(tree.gains for tree in trees)]),
@@ -246,7 +250,7 @@ def _moved(nodes: np.ndarray, n_nodes: int, n_projections: int, n_values: int) -
     left[~leaf] += n_nodes
     right[~leaf] += n_nodes
     right[leaf] = left[leaf]
-    return moved.astype(np.int32)
+    return moved
 
 
 def _over_blocks(work: Any, n_rows: int, n_jobs: int | None) -> None:
