@@ -137,7 +137,7 @@ inline nb::tuple grow_tree(const TrainingColumns& columns, const jarf::ProposalS
                            std::size_t n_classes, In<double, 1> weights, std::uint64_t seed,
                            std::size_t max_depth, std::size_t max_leaves, std::size_t min_split,
                            std::size_t min_leaf, double min_leaf_weight,
-                           double min_gain, std::size_t histogram_from,
+                           double min_gain, std::size_t histogram_from, std::size_t sample_from,
                            In<std::uint8_t, 1> stop) {
   const std::size_t n = columns.view.n_rows;
   const bool classifies = criterion < 2;
@@ -160,7 +160,7 @@ inline nb::tuple grow_tree(const TrainingColumns& columns, const jarf::ProposalS
     if (weights.data()[i] > 0.0) rows.push_back(static_cast<std::uint32_t>(i));
   }
   const jarf::Limits limits{max_depth, max_leaves, min_split, std::min(min_leaf, n),
-                            min_leaf_weight, min_gain, histogram_from};
+                            min_leaf_weight, min_gain, histogram_from, sample_from};
   jarf::GrownTree tree;
   {
     nb::gil_scoped_release release;
@@ -275,14 +275,13 @@ inline jarf::Dsyev dsyev_of(nb::handle capsule) {
 }
 
 inline void make_canonical(jarf::CanonicalSpec* self, std::size_t n_features, bool resample,
-                           nb::handle dsyev, In<double, 1> chances) {
+                           std::size_t max_rows, std::size_t max_components, nb::handle dsyev,
+                           In<double, 1> chances) {
   jarf::check_chances(chances.data(), chances.shape(0));
   const jarf::Dsyev function = dsyev_of(dsyev);
   new (self) jarf::CanonicalSpec;
   self->chances = to_vector<double>(chances);
-  self->n_features = n_features;
-  self->resample = resample;
-  self->dsyev = function;
+  self->options = {n_features, resample, max_rows, max_components, function};
 }
 
 // Gradients of one surrogate at all training rows; checked when made, kept alive by the recipe.
@@ -367,8 +366,8 @@ inline void register_forest(nb::module_& m) {
       .def("__init__", &make_sparse_random, "n_candidates"_a, "mean_size"_a, as_is("scales"),
            as_is("chances"));
   nb::class_<jarf::CanonicalSpec, jarf::ProposalSpec>(m, "CanonicalCorrelation")
-      .def("__init__", &make_canonical, "n_features"_a, "resample"_a, "dsyev"_a,
-           as_is("chances"));
+      .def("__init__", &make_canonical, "n_features"_a, "resample"_a, "max_rows"_a,
+           "max_components"_a, "dsyev"_a, as_is("chances"));
   nb::class_<Gradients>(m, "Gradients")
       .def(nb::init<In<float, 2>, In<std::int32_t, 2>, std::size_t>(), as_is("values"),
            as_is("features"), "n_features"_a);
@@ -384,7 +383,8 @@ inline void register_forest(nb::module_& m) {
   m.def("grow_tree", &grow_tree, "columns"_a, "proposal"_a, "criterion"_a, as_is("labels"),
         as_is("responses"), "n_classes"_a, as_is("weights"), "seed"_a, nb::kw_only(), "max_depth"_a,
         "max_leaves"_a, "min_split"_a, "min_leaf"_a,
-        "min_leaf_weight"_a, "min_gain"_a, "histogram_from"_a, as_is("stop"));
+        "min_leaf_weight"_a, "min_gain"_a, "histogram_from"_a,
+        "sample_from"_a, as_is("stop"));
 
   nb::class_<CheckedObliqueForest>(m, "CheckedObliqueForest")
       .def(nb::init<In<std::int32_t, 2>, In<std::int32_t, 1>, In<std::int32_t, 1>,

@@ -22,15 +22,25 @@ namespace jarf {
 using Dsyev = void (*)(char* jobz, char* uplo, int* n, double* a, int* lda, double* w,
                        double* work, int* lwork, int* info);
 
+struct CanonicalOptions {
+  std::size_t n_features;
+  bool resample;               // the projection bootstrap
+  std::size_t max_rows;        // most rows that it draws; 0 draws as many as the node has
+  std::size_t max_components;  // best components that are tried; 0 tries all
+  Dsyev dsyev;
+};
+
 class CanonicalCorrelation : public Proposal {
  public:
-  CanonicalCorrelation(const Columns& columns, std::size_t n_features, bool resample, Dsyev dsyev,
+  CanonicalCorrelation(const Columns& columns, const CanonicalOptions& options,
                        const std::vector<double>& chances)
       : columns_(columns),
         pool_(columns.n_columns, chances),
-        n_features_(std::min(n_features, columns.n_columns)),
-        resample_(resample),
-        dsyev_(dsyev) {}
+        n_features_(std::min(options.n_features, columns.n_columns)),
+        resample_(options.resample),
+        max_rows_(options.max_rows),
+        max_components_(options.max_components),
+        dsyev_(options.dsyev) {}
 
   void begin(const NodeView& node) override {
     pool_.begin(node.memory);
@@ -85,6 +95,7 @@ class CanonicalCorrelation : public Proposal {
   void choose_rows(const NodeView& node) {
     all_rows(node);
     if (!resample_ || node.n_rows < 3) return;
+    if (max_rows_ > 0 && node.n_rows > max_rows_) chosen_.resize(max_rows_);
     for (std::uint32_t& at : chosen_) at = node.rng->below(static_cast<std::uint32_t>(node.n_rows));
   }
 
@@ -222,6 +233,10 @@ class CanonicalCorrelation : public Proposal {
         }
       }
     }
+    if (n_components_ == 1) {  // links of rank one: any of them is the component
+      keep(whitened_.data() + largest_row(whitened_, rank) * rank, rank);
+      return;
+    }
     between_.assign(rank * rank, 0.0);
     for (std::size_t a = 0; a < rank; ++a) {
       for (std::size_t b = 0; b < rank; ++b) {
@@ -231,12 +246,29 @@ class CanonicalCorrelation : public Proposal {
       }
     }
     if (!eigen(between_, static_cast<int>(rank), spectrum_)) return;
-    const std::size_t n_kept = std::min(n_components_, rank);
+    std::size_t n_kept = std::min(n_components_, rank);
+    if (max_components_ > 0) n_kept = std::min(n_kept, max_components_);
     for (std::size_t r = 0; r < n_kept; ++r) {
       const std::size_t from = rank - 1 - r;
       if (r > 0 && !(spectrum_[from] > 1e-10 * spectrum_[rank - 1])) break;
       keep(between_.data() + from * rank, rank);
     }
+  }
+
+  static std::size_t largest_row(const std::vector<double>& rows, std::size_t width) {
+    std::size_t best = 0;
+    double most = -1.0;
+    for (std::size_t at = 0; at * width < rows.size(); ++at) {
+      double squares = 0.0;
+      for (std::size_t j = 0; j < width; ++j) {
+        squares += rows[at * width + j] * rows[at * width + j];
+      }
+      if (squares > most) {
+        most = squares;
+        best = at;
+      }
+    }
+    return best;
   }
 
   // Back to the original columns, of length one in standardised ones.
@@ -258,6 +290,7 @@ class CanonicalCorrelation : public Proposal {
   FeaturePool pool_;
   std::size_t n_features_;
   bool resample_;
+  std::size_t max_rows_, max_components_;
   Dsyev dsyev_;
   float one_ = 1.0f;
   std::size_t n_given_ = 0, n_good_ = 0, n_components_ = 0;
@@ -271,15 +304,13 @@ class CanonicalCorrelation : public Proposal {
 };
 
 struct CanonicalSpec : ProposalSpec {
-  std::size_t n_features;
-  bool resample;  // the projection bootstrap
-  Dsyev dsyev;
+  CanonicalOptions options;
   std::vector<double> chances;  // empty: all alike
   std::unique_ptr<Proposal> make(const Columns& columns) const override {
     if (!chances.empty() && chances.size() != columns.n_columns) {
       throw std::invalid_argument("chances must be empty or have one entry a column");
     }
-    return std::make_unique<CanonicalCorrelation>(columns, n_features, resample, dsyev, chances);
+    return std::make_unique<CanonicalCorrelation>(columns, options, chances);
   }
 };
 

@@ -40,7 +40,8 @@ struct Limits {
   std::size_t min_leaf;
   double min_leaf_weight;
   double min_gain;             // least decrease of impurity, times the weight of the tree
-  std::size_t histogram_from;  // nodes of at least so many rows are searched in bins
+  std::size_t histogram_from;  // nodes of at least so many rows are searched in the columns' bins,
+  std::size_t sample_from;     // and of so many in bins made for each direction
 };
 
 // Thrown when the caller asked the growth to stop.
@@ -200,7 +201,7 @@ class Grower {
     float lowest, highest;
     project(candidate, task, values_.data(), lowest, highest);
     if (!(lowest < highest) || !std::isfinite(highest - lowest)) return Verdict::constant;
-    const bool large = n_rows >= limits_.histogram_from && search_.can_sample(n_rows);
+    const bool large = n_rows >= limits_.sample_from && search_.can_sample(n_rows);
     const bool better = large ? search_.sampled(values_.data(), n_rows, lowest, highest, best)
                               : search_.exact(values_.data(), n_rows, lowest, highest, best);
     if (!better) return Verdict::worse;

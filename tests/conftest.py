@@ -197,3 +197,36 @@ def mixed_table():
         return frame, y.to_numpy()
 
     return make
+
+
+@pytest.fixture(scope="session")
+def evil_table():
+    """A small table whose names try to escape, with every kind of column."""
+    import pandas as pd
+
+    rng = np.random.default_rng(0)
+    n = 150
+    X = pd.DataFrame(rng.normal(size=(n, 3)), columns=[EVIL, "a|b", "$x_{"])
+    X["gaps"] = np.where(rng.random(n) < 0.2, np.nan, rng.normal(size=n))
+    X["day"] = pd.date_range("2020-01-01", periods=n)
+    X["row id"] = np.arange(n)
+    X["kind"] = rng.choice(["u", "<b>v</b>", "w"], n)
+    label = np.where(X[EVIL] + X["a|b"] + 0.3 * rng.normal(size=n) > 0, "<i>yes</i>", "no")
+    return X.assign(**{"the|target": label})
+
+
+@pytest.fixture(scope="session")
+def comparison(evil_table):
+    """A comparison on it, as small as can be."""
+    from jarf.bench import compare
+
+    return compare(
+        evil_table,
+        "the|target",
+        methods=["RF", "XGB", "JARF", "JF"],
+        cv=2,
+        repeats=2,
+        n_trees=5,
+        learning_curve=True,
+        label=f"{EVIL}.csv",
+    )

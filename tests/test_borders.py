@@ -59,6 +59,7 @@ def grow(**changed):
         "min_leaf_weight": 0.0,
         "min_gain": 0.0,
         "histogram_from": 1024,
+        "sample_from": 1024,
         "stop": np.zeros(1, np.uint8),
     }
     return kernels.grow_tree(**{**arguments, **changed})
@@ -122,7 +123,7 @@ def draws(sources=None, spreads=(1, 1), n_candidates=2, n_rows=2, n_loadings=0):
 
 
 def canonical(dsyev, chances=()):
-    return kernels.CanonicalCorrelation(2, False, dsyev, np.array(chances, float))
+    return kernels.CanonicalCorrelation(2, False, 0, 0, dsyev, np.array(chances, float))
 
 
 def capsule(name):

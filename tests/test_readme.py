@@ -8,7 +8,10 @@ import pytest
 ROOT = Path(__file__).parents[1]
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/explain.md", "docs/export.md"])
+PAGES = ["README.md", "docs/compare.md", "docs/explain.md", "docs/export.md"]
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_python_blocks_run_in_order(page, tmp_path, monkeypatch):
     for name in ("xgboost", "matplotlib", "onnxruntime"):
         pytest.importorskip(name)

@@ -32,3 +32,10 @@ def test_no_thread_is_left():
     before = threading.active_count()
     assert sum(thread_map(lambda i: time.sleep(0.001) or i, range(20), 4)) == 190
     assert threading.active_count() == before
+
+
+def test_a_backend_of_many_workers_does_not_start_as_many_threads(monkeypatch):
+    monkeypatch.setattr("jarf._threads.effective_n_jobs", lambda n_jobs: 1000)
+    monkeypatch.setattr("jarf._threads.cpu_count", lambda: 2)
+    names = set(thread_map(lambda i: threading.current_thread().name, range(50), None))
+    assert 1 <= len(names) <= 2

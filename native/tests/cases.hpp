@@ -265,6 +265,13 @@ struct Proposals {
                                                  options);
   }
 
+  std::unique_ptr<jarf::Proposal> canonical(Dice& dice, const jarf::Columns& columns,
+                                            const std::vector<double>& chances) {
+    const jarf::CanonicalOptions options{dice.between(0, columns.n_columns), dice.one_in(2),
+                                         dice.between(0, 6), dice.between(0, 3), small_dsyev};
+    return std::make_unique<jarf::CanonicalCorrelation>(columns, options, chances);
+  }
+
   std::unique_ptr<jarf::Proposal> make(Dice& dice, const TableArrays& table,
                                        const jarf::Columns& columns) {
     const std::size_t d = columns.n_columns, n_candidates = dice.between(0, 4);
@@ -279,19 +286,17 @@ struct Proposals {
         return std::make_unique<jarf::Axes>(d, n_candidates, chances);
       case 1:
         for (float& scale : scales) scale = dice.number();
-        return std::make_unique<jarf::SparseRandom>(columns, n_candidates,
-                                                    (dice.uniform() + 1e-9) * d, scales, chances);
+        return std::make_unique<jarf::SparseRandom>(
+            columns, n_candidates, (dice.uniform() + 1e-9) * d, scales, chances);
       case 2:
-        return std::make_unique<jarf::CanonicalCorrelation>(columns, dice.between(0, d),
-                                                            dice.one_in(2), small_dsyev, chances);
+        return canonical(dice, columns, chances);
       case 3:
         return gradient_draws(dice, table);
       default:
         parts.push_back(std::make_unique<jarf::Axes>(d, n_candidates, chances));
         parts.push_back(
             std::make_unique<jarf::LargeNodes>(dice.between(0, 9), gradient_draws(dice, table)));
-        parts.push_back(std::make_unique<jarf::CanonicalCorrelation>(
-            columns, dice.between(1, d), false, small_dsyev, std::vector<double>()));
+        parts.push_back(canonical(dice, columns, {}));
         return std::make_unique<jarf::Sequence>(std::move(parts));
     }
   }

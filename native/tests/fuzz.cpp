@@ -190,6 +190,7 @@ void fuzz_grower(Dice& dice) {
                             std::min(n, dice.one_in(2) ? 1 : dice.between(1, 30)),
                             dice.one_in(3) ? dice.uniform() : 0.0,
                             dice.one_in(3) ? dice.uniform() : 0.0,
+                            dice.one_in(2) ? 1024 : dice.below(64),
                             dice.one_in(2) ? 1024 : dice.below(64)};
   jarf_tests::Proposals owner;
   const auto proposal = owner.make(dice, table, columns);

@@ -53,7 +53,7 @@ struct Shared {
     const auto proposal = owner.make(dice, table, columns);
     std::vector<std::uint32_t> all(table.n_rows);
     for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::uint32_t>(i);
-    const jarf::Limits limits{1000, 0, 2, 1, 0.0, 0.0, 64};
+    const jarf::Limits limits{1000, 0, 2, 1, 0.0, 0.0, 64, 64};
     using Target = jarf::ClassTarget<jarf::Gini>;
     Target target(table.labels.data(), table.weights.data(), table.n_rows, table.n_classes);
     answers.trees[number] = jarf::Grower<Target>::grow(columns, target, *proposal, all, number,

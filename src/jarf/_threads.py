@@ -1,7 +1,8 @@
 """Work shared among threads, results in order.
 
 A bare pool: joblib looks for results every 10 ms, longer than a small forest takes. ``n_jobs``
-means what it means to joblib.
+means what it means to joblib, but for its backends on clusters (Dask, Ray): threads stay in this
+process, and are no more than it has cores unless more are asked for by number.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from joblib import effective_n_jobs
+from joblib import cpu_count, effective_n_jobs
 
 
 def thread_map(
@@ -36,7 +37,8 @@ def thread_map(
     object
         The answers, in the order of the items.
     """
-    n_threads = min(effective_n_jobs(n_jobs), len(items))
+    at_most = n_jobs if n_jobs is not None and n_jobs > 0 else cpu_count()
+    n_threads = min(effective_n_jobs(n_jobs), at_most, len(items))
     if n_threads <= 1:
         yield from map(call, items)
         return

@@ -4,11 +4,12 @@ from sklearn.datasets import make_classification
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import ExtraTreesClassifier
 
-from jarf import JacobianPreconditioner, JARFClassifier, JARFRegressor
+from jarf import JARFClassifier, JARFRegressor
 from jarf.bench import Setting, get_method, load_plugin, method_names, register_method
 from jarf.bench import _methods as registry
 from jarf.bench._baselines import XGB_GRID, BinnedDiscriminants
-from jarf.bench._jarf_methods import RotateNumeric, preconditioner_of
+from jarf.bench._jarf_methods import preconditioner_of
+from jarf.bench._protocol import as_table
 
 
 @pytest.fixture
@@ -62,18 +63,14 @@ def test_unknown_variant():
 def test_one_hot_columns_are_not_rotated():
     X, y = make_classification(200, 5, random_state=0)
     X[:, 4] = X[:, 4] > 0
-    model = get_method("JARF").build(setting(d=5, one_hot=1)).fit(X, y)
-    mapped = model[0].transform(X)
-    np.testing.assert_array_equal(mapped[:, 4], X[:, 4])
-    block = preconditioner_of(model).ejop_.matrix[:4, :4] + 1e-3 * np.eye(4)
-    np.testing.assert_allclose(model[0].H_, block / (np.trace(block) / 4))
-
-
-def test_rotating_all_numeric_columns_is_the_librarys_map():
-    X, y = make_classification(200, 4, random_state=0)
-    inner = JacobianPreconditioner(random_state=0)
-    ours = RotateNumeric(inner, np.ones(4, bool)).fit(X, y)
-    np.testing.assert_allclose(ours.transform(X), inner.fit(X, y).transform(X))
+    table = as_table(X, np.arange(5) < 4)
+    model = get_method("JARF").build(setting(d=5, one_hot=1)).fit(table, y)
+    found = preconditioner_of(model)
+    np.testing.assert_array_equal(found.transform(table)[:, 4], X[:, 4])
+    block = found.ejop_.matrix[:4, :4] + 1e-3 * np.eye(4)
+    np.testing.assert_allclose(found.preconditioner_[:4, :4], block / (np.trace(block) / 4))
+    toggled = get_method("JARF").build(setting(d=5, one_hot=1), "categorical toggles")
+    assert preconditioner_of(toggled.fit(table, y)).ejop_.matrix[4, 4] > 0
 
 
 def test_discriminants_of_a_number_find_its_direction():

@@ -6,21 +6,21 @@ from hypothesis import strategies as st
 
 from jarf.bench import BUDGETS, Table, get_dataset, make_split
 from jarf.bench._datasets import Dataset
-from jarf.bench._protocol import cap_rows, encode, halves, numeric_columns, split_seed
+from jarf.bench._protocol import cap_rows, encode, fold_rows, numeric_columns, split_seed
 
 QUICK = BUDGETS["quick"]
 
 
 def test_halves_are_two_stratified_halves():
     y = np.repeat([0, 1, 2], [60, 30, 10])
-    first, second = halves(y, "classification", seed=0)
+    first, second = fold_rows(y, "classification", seed=0)
     assert sorted([*first, *second]) == list(range(100))
     assert np.bincount(y[first]).tolist() == [30, 15, 5]
 
 
 def test_a_class_of_one_row_does_not_stop_a_split():
     y = np.array([0] * 10 + [1] * 9 + [2])
-    first, second = halves(y, "classification", seed=0)
+    first, second = fold_rows(y, "classification", seed=0)
     assert len(first) + len(second) == 20
 
 
@@ -121,3 +121,31 @@ def test_labels_the_training_half_lacks_can_only_be_missed():
     split = make_split(Dataset("d", "classification", draw=draw), 0, 0, QUICK, 0)
     assert split.y_train.tolist() == [0, 1, 0, 1]
     assert split.y_test.tolist() == [0, -1, 1, -1]
+
+
+def test_folds_partition_the_rows_and_keep_the_classes():
+    y = np.repeat([0, 1], [80, 20])
+    tests = []
+    for fold in range(5):
+        train, test = fold_rows(y, "classification", 3, fold, 5)
+        assert sorted([*train, *test]) == list(range(100))
+        assert np.bincount(y[test]).tolist() == [16, 4]
+        tests.extend(test)
+    assert sorted(tests) == list(range(100))
+
+
+def test_two_folds_are_each_other_turned_round():
+    y = np.random.default_rng(0).normal(size=31)
+    (a, b), (c, d) = (fold_rows(y, "regression", 1, fold) for fold in (0, 1))
+    assert a.tolist() == d.tolist()
+    assert b.tolist() == c.tolist()
+
+
+def test_rare_levels_share_a_column():
+    levels = np.repeat([f"l{i}" for i in range(8)], np.arange(8, 0, -1))
+    train = pd.DataFrame({"level": levels})
+    few, _, numeric = encode(train, train, [], max_levels=4)
+    assert few.shape == (36, 4)
+    assert few[:, -1].sum() == 5 + 4 + 3 + 2 + 1
+    assert not numeric.any()
+    assert encode(train, train, [])[0].shape == (36, 8)

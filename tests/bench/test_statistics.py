@@ -4,7 +4,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from jarf.bench import best_or_close, holm, mean_ranks, wilcoxon_p, worse_by_se
+from jarf.bench import (
+    best_or_close,
+    corrected_t_test,
+    holm,
+    mean_ranks,
+    wilcoxon_p,
+    worse_by_se,
+)
 from jarf.bench._statistics import standard_error
 
 P_VALUES = st.lists(st.floats(0, 1), min_size=1, max_size=12)
@@ -49,3 +56,42 @@ def test_worse_by_more_than_one_standard_error():
 def test_standard_error():
     assert standard_error([1.0, 3.0]) == pytest.approx(1.0)
     assert np.isnan(standard_error([1.0]))
+
+
+def test_corrected_t_is_the_plain_t_test_without_shared_rows():
+    gaps = np.random.default_rng(0).normal(0.3, 1, size=12)
+    plain = stats.ttest_1samp(gaps, 0)
+    ours = corrected_t_test(gaps, test_share=0.0)
+    assert ours.p == pytest.approx(plain.pvalue)
+    assert (ours.low, ours.high) == pytest.approx(tuple(plain.confidence_interval(0.95)))
+
+
+def test_corrected_t_of_a_worked_example():
+    # ten splits of ten folds: the variance of the mean grows from 1/10 to 1/10 + 1/9
+    gaps = np.array([0.01, 0.03, 0.02, 0.0, 0.02, 0.04, 0.01, 0.02, 0.03, 0.02])
+    ours = corrected_t_test(gaps, test_share=1 / 9)
+    t = gaps.mean() / (gaps.std(ddof=1) * np.sqrt(0.1 + 1 / 9))
+    assert ours.p == pytest.approx(2 * stats.t.sf(t, 9))
+    assert ours.p > corrected_t_test(gaps, 0.0).p
+
+
+def test_corrected_t_keeps_its_level_where_the_plain_test_does_not():
+    # two methods that are equally good: differences by row are noise, folds average them
+    rng = np.random.default_rng(0)
+    found = {"plain": 0, "corrected": 0}
+    for _ in range(200):
+        rows = rng.normal(size=100)
+        folds = [rng.permutation(rows).reshape(5, 20).mean(axis=1) for _ in range(4)]
+        gaps = np.concatenate(folds)
+        found["plain"] += stats.ttest_1samp(gaps, 0).pvalue < 0.05
+        found["corrected"] += corrected_t_test(gaps, test_share=1 / 4).p < 0.05
+    assert found["plain"] > 30
+    assert found["corrected"] <= 10
+
+
+def test_corrected_t_without_spread_or_splits():
+    assert corrected_t_test([0.0, 0.0, 0.0], 0.25).p == 1.0
+    assert corrected_t_test([0.1, 0.1, 0.1], 0.25).p == 0.0
+    alone = corrected_t_test([0.1], 0.25)
+    assert alone.mean == 0.1
+    assert np.isnan(alone.p)

@@ -1,4 +1,4 @@
-"""The page in a real browser. Runs where Chromium, its driver and selenium are installed."""
+"""The pages in a real browser. Runs where Chromium, its driver and selenium are installed."""
 
 import shutil
 
@@ -32,6 +32,18 @@ def chrome():
 @pytest.fixture
 def page(chrome, report_page):
     chrome.get(report_page.as_uri())
+    yield chrome
+    assert chrome.get_log("browser") == []
+
+
+@pytest.fixture(scope="module")
+def compare_file(comparison, tmp_path_factory):
+    return comparison.save(tmp_path_factory.mktemp("compare"))
+
+
+@pytest.fixture
+def compare_page(chrome, compare_file):
+    chrome.get(compare_file.as_uri())
     yield chrome
     assert chrome.get_log("browser") == []
 
@@ -130,3 +142,60 @@ def test_a_phone_needs_no_sideways_scrolling(page):
         assert page.execute_script("return document.documentElement.scrollWidth") == 390
     finally:
         page.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+# ---- jarf compare
+
+
+def test_a_comparison_loads_whole_with_its_answer_first(compare_page, comparison):
+    assert texts(compare_page, "header .answer") == comparison.answer[:1]
+    assert len(texts(compare_page, "figure svg")) == 9
+    assert compare_page.execute_script("return document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_its_tables_sort(compare_page):
+    head = "#table-compare-scores thead th:nth-child(2)"
+    column = "#table-compare-scores tbody td:nth-child(2)"
+    click(compare_page, head)
+    falling = [float(text) for text in texts(compare_page, column)]
+    assert falling == sorted(falling, reverse=True)
+    click(compare_page, head)
+    assert [float(text) for text in texts(compare_page, column)] == falling[::-1]
+    click(compare_page, "#table-compare-curve thead th:first-child")
+    sizes = [int(text) for text in texts(compare_page, "#table-compare-curve tbody td:first-child")]
+    assert sizes == sorted(sizes)
+    assert len(sizes) > 1
+
+
+def test_its_methods_can_be_hidden(compare_page):
+    click(compare_page, 'input[data-filter="method"][value="RF"]')
+    assert shown(compare_page, '[data-method="RF"]') == 0
+    assert shown(compare_page, '#table-compare-scores tr[data-method="JF"]') == 1
+
+
+def test_its_columns_and_labels_are_text(compare_page):
+    evil = "<script>alert(1)</script>"
+    assert evil in texts(compare_page, "figure svg text")
+    assert evil in texts(compare_page, "h1")[0]
+    assert len(texts(compare_page, "script")) == 1
+    assert texts(compare_page, "td b, td i") == []
+
+
+def test_its_marks_speak(compare_page):
+    compare_page.execute_script(
+        "const mark = document.querySelector('#figure-compare-heat [data-tip]');"
+        "mark.dispatchEvent(new PointerEvent('pointermove', {bubbles: true, clientX: 200}))"
+    )
+    assert ", direction 1: " in texts(compare_page, "#tip.on")[0]
+
+
+def test_it_fits_a_phone(compare_page):
+    size = {"width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": True}
+    compare_page.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    compare_page.refresh()
+    try:
+        assert compare_page.execute_script("return document.documentElement.scrollWidth") == 390
+        narrow = "return document.querySelector('#table-compare-pairs td').offsetWidth"
+        assert compare_page.execute_script(narrow) > 80  # names are not cut letter by letter
+    finally:
+        compare_page.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})

@@ -111,7 +111,7 @@ def many(name):
     return {
         "axes": lambda: axes(3),
         "sparse": lambda: backend().SparseRandom(3, 2.0, np.ones(6, np.float32), np.empty(0)),
-        "canonical": lambda: backend().CanonicalCorrelation(3, True, dsyev, np.empty(0)),
+        "canonical": lambda: backend().CanonicalCorrelation(3, True, 0, 0, dsyev, np.empty(0)),
     }[name]()
 
 
@@ -134,7 +134,7 @@ def test_full_trees_fit_their_rows(kind, bins):
         if kind != "sparse"
         else backend().SparseRandom(4, 2.0, np.ones(64, np.float32), np.empty(0))
     )
-    tree = grow(digits, classes(y), proposal, bins=bins, histogram_from=300)
+    tree = grow(digits, classes(y), proposal, bins=bins, histogram_from=300, sample_from=300)
     predicted = as_forest(tree, 64, 10).predict(digits.astype(np.float32), None)
     assert (predicted.argmax(axis=1) == y).all()
 
@@ -149,7 +149,7 @@ def test_histograms_find_splits_about_as_good():
     }
     for proposal in kinds.values():
         exact = grow(big, classes(y), proposal, histogram_from=10**9, max_depth=1)
-        binned = grow(big, classes(y), proposal, bins=True, max_depth=1)
+        binned = grow(big, classes(y), proposal, bins=True, max_depth=1, sample_from=1024)
         assert exact.gains[0] >= binned.gains[0] * (1 - 1e-12)
         assert binned.gains[0] > 0.99 * exact.gains[0]
 
@@ -161,7 +161,7 @@ def test_histograms_of_skewed_columns(skewed):
     columns = skewed(z).astype(np.float32)
     oblique = backend().SparseRandom(12, 1.0, np.ones(2, np.float32), np.empty(0))
     exact = grow(columns, y, oblique, max_depth=1, histogram_from=10**9)
-    binned = grow(columns, y, oblique, max_depth=1, histogram_from=100)
+    binned = grow(columns, y, oblique, max_depth=1, histogram_from=100, sample_from=100)
     assert binned.gains[0] > 0.95 * exact.gains[0]
 
 

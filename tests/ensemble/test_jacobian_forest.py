@@ -2,14 +2,22 @@ import pickle
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris, load_wine
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import cohen_kappa_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from jarf import JacobianForestClassifier, JacobianForestRegressor
 from jarf.datasets import halfspace_bayes_kappa, make_rotated_halfspace
-from jarf.ensemble import GEOMETRIES, AxisForestClassifier, Geometry
+from jarf.ensemble import (
+    GEOMETRIES,
+    AxisForestClassifier,
+    Geometry,
+    GivenGradients,
+    ModelSource,
+)
 from jarf.ensemble._growing import Target
 from jarf.ensemble._sources import SOURCES, Table, steps_of, whitening
 
@@ -85,6 +93,68 @@ def test_own_geometry():
     assert sizes.max() == 2
 
 
+def test_a_race_between_chosen_geometries():
+    model = small(geometry=["sparse", Geometry("mine", ("kernel",))]).fit(X, y)
+    assert [row["geometry"] for row in model.race_.rows] == ["axes", "sparse", "mine"]
+    assert [geometry.name for geometry in model.geometries_] == list(model.race_.winners)
+    for wrong, message in ((["nope"], "'nope'"), ([3], "holds 3"), ([Geometry("axes")], "called")):
+        with pytest.raises(ValueError, match=message):
+            small(geometry=wrong).fit(X, y)
+
+
+def test_geometries_share_the_trees():
+    kinds = (GEOMETRIES["axes"], GEOMETRIES["linear"])
+    model = small(n_estimators=40, geometry="axes").fit(X, y)
+    model.geometries_ = kinds
+    model.set_params(n_estimators=80, warm_start=True).fit(X, y)
+    assert model.geometries_ == kinds
+    tree = model.split_normals().trees
+    oblique = np.diff(model.split_normals().normals.indptr) > 1
+    mixed = {bool(oblique[tree == t].any()) for t in range(40, 80)}
+    assert not oblique[tree < 40].any()
+    assert mixed == {True, False}
+
+
+def test_a_warm_start_keeps_its_geometries():
+    model = small(n_estimators=4, warm_start=True).fit(X, y)
+    race = model.race_
+    model.set_params(n_estimators=8).fit(X, y)
+    assert model.race_ is race
+    whole = small(n_estimators=8).fit(X, y)
+    np.testing.assert_array_equal(model.predict_proba(X), whole.predict_proba(X))
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_own_models_and_gradients_are_sources(task):
+    units = np.array([1.0, 100.0, 1.0, 0.01])
+    if task == "classification":
+        forest, model, answer = JacobianForestClassifier, LogisticRegression(), y
+    else:
+        forest, model, answer = JacobianForestRegressor, Ridge(), X[:, 0] - X[:, 1]
+    own = small(forest, geometry=Geometry("model", (ModelSource(model),))).fit(X * units, answer)
+    given = GivenGradients(np.tile([1.0, -1.0, 0.0, 0.0] / units, (300, 1)))
+    ready = small(forest, geometry=Geometry("given", (given,))).fit(X * units, answer)
+    normals = (ready.split_normals().normals * units).toarray()
+    normals = normals[np.count_nonzero(normals, axis=1) > 1]
+    normals /= np.linalg.norm(normals, axis=1, keepdims=True)
+    np.testing.assert_allclose(np.abs(normals @ [0.5**0.5, -(0.5**0.5), 0, 0]), 1.0, atol=1e-3)
+    assert own.score(X * units, answer) > 0.9
+    cloned = clone(own)  # the model inside is copied with it
+    np.testing.assert_array_equal(
+        cloned.fit(X * units, answer).predict(X * units), own.predict(X * units)
+    )
+
+
+def test_wrong_gradients_are_refused():
+    for values, message in (
+        (np.ones((299, 4)), "shape"),
+        (np.ones((300, 3)), "shape"),
+        (np.full((300, 4), np.nan), "NaN"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            small(geometry=Geometry("given", (GivenGradients(values),))).fit(X, y)
+
+
 def test_progress(capsys):
     small(verbose=1).fit(X, y)
     shown = capsys.readouterr().err
@@ -108,7 +178,8 @@ def test_sources_find_the_direction(name, task):
     target = Target.of_classes(labels, 2, "gini")
     if task == "regression":
         target = Target.of_responses(np.tanh(data[:, 0] + data[:, 1]))
-    gradients = SOURCES[name](table, target, np.random.RandomState(0), 1)
+    source = SOURCES[name](table, target, np.random.RandomState(0), 1)
+    gradients = source.gradients(table, target, 1)
     assert gradients.shape == data.shape
     leading = np.linalg.eigh(gradients.T @ gradients)[1][:, -1]
     assert abs(leading @ [0.5**0.5, 0.5**0.5, 0, 0, 0]) > 0.95

@@ -1,9 +1,17 @@
 import numpy as np
 import pytest
+from sklearn.metrics import cohen_kappa_score
 
 from jarf.ensemble._forest import Forest
 from jarf.ensemble._geometries import PLAIN, Geometry
-from jarf.ensemble._race import CROSS_FIT_BELOW, Pilot, run_race, score_splits
+from jarf.ensemble._race import (
+    CROSS_FIT_BELOW,
+    SHARPNESS,
+    Pilot,
+    run_race,
+    score_splits,
+    smooth_kappa,
+)
 
 OTHERS = [Geometry(f"g{i}", ("forest",)) for i in range(5)]
 
@@ -11,8 +19,14 @@ OTHERS = [Geometry(f"g{i}", ("forest",)) for i in range(5)]
 class FakePilot:
     """Scores as told, and counts what it was asked to grow."""
 
-    def __init__(self, losses):
+    def __init__(self, losses, probabilities=None, observed=None):
         self.answer, self.n_trees = losses, 0
+        self.observed = np.zeros((len(losses), 1)) if observed is None else observed
+        self.probabilities = self.observed if probabilities is None else probabilities
+
+    @property
+    def sums(self):
+        return self.probabilities * self.n_trees
 
     def advance(self, n_trees, n_jobs):
         self.n_trees += n_trees
@@ -64,6 +78,53 @@ def test_weights_decide():
             np.repeat(weights, 50),
         )
         assert result.winner == winner
+
+
+def test_racers_that_cannot_be_told_apart_share_the_forest():
+    result, _ = race([1.0, 0.5, 0.5001, 0.9, 0.95], noise=0.1)
+    assert set(result.winners) == {"g0", "g1"}
+    assert result.winner == result.winners[0]
+    assert race([1.0, 0.5, 0.6], noise=0.1)[0].winners == ("g0",)
+    assert race([1.0, 1.01, 1.02], noise=0.1)[0].winners == ("axes",)
+
+
+def test_kappa_has_the_last_word_between_classifiers():
+    # g0 has the worse Brier score but names the right class, hesitantly; plain axes name the
+    # wrong one as often as not, and are sure of it.
+    n = 400
+    observed = np.eye(2)[np.arange(n) % 2]
+    hesitant = 0.5 + 0.1 * (observed - 0.5)
+    sure = np.where(np.arange(n)[:, None] % 4 < 2, observed, 1.0 - observed)
+    pilots = {
+        "axes": FakePilot(np.full(n, 0.1), sure, observed),
+        "g0": FakePilot(np.full(n, 0.2), hesitant, observed),
+    }
+    result = run_race([PLAIN, OTHERS[0]], lambda g: [pilots[g.name]], np.ones(n))
+    assert result.winners == ("g0",)
+
+
+def test_smooth_kappa_of_certain_forests_is_kappa():
+    rng = np.random.default_rng(0)
+    labels, answers = rng.integers(0, 3, 300), rng.integers(0, 3, 300)
+    answers[:200] = labels[:200]
+    weights = rng.integers(1, 4, 300)
+    observed, named = np.eye(3)[labels], np.eye(3)[answers]
+    found = np.average(smooth_kappa(named, observed, named, weights), weights=weights)
+    agreement = np.average(labels == answers, weights=weights)
+    shares = [np.average(x, axis=0, weights=weights) for x in (observed, named)]
+    chance = shares[0] @ shares[1]
+    kappa = cohen_kappa_score(labels, answers, sample_weight=weights)
+    assert found == pytest.approx((agreement - (1 - kappa) * chance) / (1 - chance))
+    better = named.copy()
+    better[200:210] = observed[200:210]
+    gain = np.average(
+        smooth_kappa(better, observed, named, weights)
+        - smooth_kappa(named, observed, named, weights),
+        weights=weights,
+    )
+    true = cohen_kappa_score(labels, better.argmax(axis=1), sample_weight=weights) - kappa
+    assert gain == pytest.approx(true, rel=0.1)
+    assert SHARPNESS > 1
 
 
 @pytest.mark.parametrize("n", [10, 500, CROSS_FIT_BELOW - 1, CROSS_FIT_BELOW, 50_000])

@@ -134,7 +134,7 @@ def test_xgboost_behind_jarf_on_ten_thousand_rows(data, n_classes):
         SPORFClassifier(10, random_state=0),
         JARFClassifier(n_estimators=10, random_state=0),
         JARFClassifier(RandomForestClassifier(10), categorical="toggle", random_state=0),
-        JacobianForestClassifier(10, geometry="mixed", random_state=0),
+        JacobianForestClassifier(10, geometry="dense", random_state=0),
     ],
     ids=repr,
 )

@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 
 from jarf.bench import EXPERIMENTS, Results
 from jarf.report import Painter, draw_figures, inline_svg, load_results, save_figure
-from jarf.report._figures import _subplots, _swarm
-from jarf.report._style import INK, drawing, method_colour, method_marker
+from jarf.report._figures import _swarm
+from jarf.report._style import INK, drawing, method_colour, method_marker, subplots
 
 
 def paint():
     with drawing():
-        figure, ax = _subplots(figsize=(3, 2))
+        figure, ax = subplots(figsize=(3, 2))
         made = Painter("small", 'a "title"', "a caption", figure)
         made.tag(ax.plot(1, 1, "o")[0], "<b>tip & more</b>", "RF", "iris")
         ax.set_xlabel("x")

@@ -37,7 +37,7 @@ FORESTS = [
     RotationForestRegressor(10, random_state=0),
     SPORFClassifier(10, random_state=0),
     SPORFRegressor(10, random_state=0),
-    JacobianForestClassifier(10, geometry="mixed", random_state=0),
+    JacobianForestClassifier(10, geometry="dense", random_state=0),
     JacobianForestRegressor(10, geometry="sparse", random_state=0),
 ]
 SURROGATES = RandomForestClassifier(5), RandomForestRegressor(5)

@@ -2,7 +2,10 @@
 
 from jarf.bench._budgets import BUDGETS, Budget, get_budget
 from jarf.bench._catalog import CLASSIFICATION, REGRESSION
+from jarf.bench._compare import compare
+from jarf.bench._comparison import Comparison
 from jarf.bench._datasets import Dataset, Table, dataset_names, get_dataset, register_dataset
+from jarf.bench._findings import METRICS
 from jarf.bench._jobs import Job, run_job
 from jarf.bench._loading import DatasetError, load_table
 from jarf.bench._mechanism import alignment_curve, eigenvector_alignment, random_alignment
@@ -16,10 +19,20 @@ from jarf.bench._methods import (
     register_method,
 )
 from jarf.bench._metrics import calibration_error, classification_metrics, regression_metrics
+from jarf.bench._own_table import guess_task
 from jarf.bench._progress import Progress, show_seconds
 from jarf.bench._protocol import Split, make_split
 from jarf.bench._runner import run_jobs
-from jarf.bench._statistics import best_or_close, holm, mean_ranks, wilcoxon_p, worse_by_se
+from jarf.bench._sources import TableError
+from jarf.bench._statistics import (
+    PairedTest,
+    best_or_close,
+    corrected_t_test,
+    holm,
+    mean_ranks,
+    wilcoxon_p,
+    worse_by_se,
+)
 from jarf.bench._store import ResultStore, StoreError, read_rows
 from jarf.bench._study import Study, plan_study, reproduce
 from jarf.bench.experiments import EXPERIMENTS, Experiment, Results, ResultTable
@@ -28,14 +41,17 @@ __all__ = [
     "BUDGETS",
     "CLASSIFICATION",
     "EXPERIMENTS",
+    "METRICS",
     "REGRESSION",
     "Budget",
+    "Comparison",
     "Dataset",
     "DatasetError",
     "Experiment",
     "Fit",
     "Job",
     "Method",
+    "PairedTest",
     "Progress",
     "ResultStore",
     "ResultTable",
@@ -45,15 +61,19 @@ __all__ = [
     "StoreError",
     "Study",
     "Table",
+    "TableError",
     "alignment_curve",
     "best_or_close",
     "calibration_error",
     "classification_metrics",
+    "compare",
+    "corrected_t_test",
     "dataset_names",
     "eigenvector_alignment",
     "get_budget",
     "get_dataset",
     "get_method",
+    "guess_task",
     "holm",
     "load_plugin",
     "load_table",

@@ -19,7 +19,7 @@ class Budget:
     train_cap, test_cap : int or None
         Most rows used of a training or test half.
     repeats, ablation_repeats : int
-        Repeats of the two-fold split, for the main tables and for everything about variants of
+        Repeats of the split into folds, for the main tables and for everything about variants of
         JARF (ablations, surrogates, sharing, probes).
     simulated_rows, simulated_test_rows, simulated_repeats : int
         Rows drawn for one simulated split, and how often.
@@ -32,6 +32,10 @@ class Budget:
         split.
     slow_probes : int
         Probes for surrogates without the tree kernel, which need 2 d predictions per probe.
+    folds : int
+        Folds of a repeat; the study has two.
+    max_levels : int or None
+        Most one-hot columns of a category; rarer levels share one. None means no limit.
     """
 
     name: str
@@ -48,6 +52,8 @@ class Budget:
     tune_folds: int = 3
     tune_each_split: bool = False
     slow_probes: int = 10_000
+    folds: int = 2
+    max_levels: int | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """A plain dict for JSON."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -144,6 +145,17 @@ def add_datasets(datasets: Sequence[Dataset]) -> None:
     """Take over entries of another process."""
     _fill()
     _REGISTRY.update({dataset.name: dataset for dataset in datasets})
+
+
+@contextmanager
+def temporary_dataset(dataset: Dataset) -> Iterator[None]:
+    """Let jobs find a dataset by its name for a while."""
+    _fill()
+    _REGISTRY[dataset.name] = dataset
+    try:
+        yield
+    finally:
+        del _REGISTRY[dataset.name]
 
 
 def _fill() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.pipeline import make_pipeline
@@ -14,41 +13,13 @@ from jarf.bench._baselines import XGB_GRID, engine_forest, forest, xgboost
 from jarf.bench._mechanism import eigenvector_alignment, numeric_eigenvectors
 from jarf.bench._methods import Fit, Method, Setting
 from jarf.bench._metrics import classification_metrics, regression_metrics
+from jarf.table import read_table
 
-__all__ = ["METHODS", "RotateNumeric", "preconditioner_of"]
-
-
-class RotateNumeric(TransformerMixin, BaseEstimator):
-    """Map the numeric columns by their block of the EJOP and hand the others on unchanged.
-
-    The surrogate sees all columns; only its sensitivities to numeric columns make the map.
-    """
-
-    def __init__(self, preconditioner: Any, numeric: Any):
-        self.preconditioner = preconditioner
-        self.numeric = numeric
-
-    def fit(self, X: Any, y: Any) -> RotateNumeric:
-        """Fit the preconditioner on all columns and cut out the numeric block."""
-        inner = clone(self.preconditioner).fit(X, y)
-        block = inner.ejop_.matrix[np.ix_(self.numeric, self.numeric)]
-        H = block + inner.gamma * np.eye(len(block))
-        if inner.normalize and np.trace(H) > 0:
-            H /= np.trace(H) / len(H)
-        self.preconditioner_, self.H_ = inner, H
-        return self
-
-    def transform(self, X: Any) -> np.ndarray:
-        """Rotated numeric columns first, then the others."""
-        inner, numeric = self.preconditioner_, np.asarray(self.numeric)
-        scaled = (X[:, numeric] - inner.mean_[numeric]) / inner.scale_[numeric]
-        return np.hstack([scaled @ self.H_, X[:, ~numeric]])
+__all__ = ["METHODS", "preconditioner_of"]
 
 
 def preconditioner_of(model: Any) -> Any:
     """The fitted JacobianPreconditioner inside a fitted model of this file, or None."""
-    if hasattr(model, "steps"):
-        model = model[0]
     found = getattr(model, "preconditioner_", None)
     return found if hasattr(found, "ejop_") else None
 
@@ -90,20 +61,15 @@ def _preconditioner(setting: Setting, surrogate: str = "default", **options: Any
     )
 
 
-def _jarf(setting: Setting, final: str = "forest", rotate: str = "numeric", **options: Any) -> Any:
-    """The library's estimator; with one-hot columns, the same steps around `RotateNumeric`."""
+def _jarf(setting: Setting, final: str = "forest", **options: Any) -> Any:
+    """The library's estimator around the study's forest or booster."""
     import jarf
 
     tuned = {name: options.pop(name) for name in XGB_GRID.keys() & options.keys()}
     last = forest(setting) if final == "forest" else xgboost(setting, **tuned)
     share = options.pop("share", "global")
-    preconditioner = _preconditioner(setting, **options)
-    if rotate == "numeric" and not setting.numeric.all():
-        if share != "global":
-            raise ValueError("one map per tree is only built for tables without one-hot columns")
-        return make_pipeline(RotateNumeric(preconditioner, setting.numeric), last)
+    shared = _preconditioner(setting, **options).get_params(deep=False)
     kind = jarf.JARFClassifier if setting.classification else jarf.JARFRegressor
-    shared = preconditioner.get_params(deep=False)
     known = {name: shared[name] for name in shared.keys() & kind().get_params().keys()}
     return kind(estimator=last, share=share, **known)
 
@@ -114,7 +80,8 @@ def _inspect(fit: Fit) -> dict[str, Any]:
     if inner is None:
         return {}
     split = fit.split
-    seen = (split.X_test - inner.mean_) / inner.scale_  # the surrogate's own coordinates
+    encoded = read_table(inner, split.X_test, dtype=np.float64, order="C")
+    seen = (encoded - inner.mean_) / inner.scale_  # the surrogate's own coordinates
     if fit.setting.classification:
         proba = inner.surrogate_.predict_proba(seen)
         scores = classification_metrics(split.y_test, proba.argmax(axis=1), proba)
@@ -141,7 +108,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "alpha = 0.2": {"step": 0.2},
     "m = 0.1 n": {"n_probes": 0.1},
     "m = 0.5 n": {"n_probes": 0.5},
-    "categorical toggles": {"rotate": "all"},
+    "categorical toggles": {"categorical": "toggle"},
     "no gamma": {"gamma": 0.0},
     "no normalisation": {"normalize": False},
     "surrogate: XGBoost": {"surrogate": "xgboost"},

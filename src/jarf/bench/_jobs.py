@@ -7,7 +7,7 @@ import platform
 import time
 import traceback
 import warnings
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -103,6 +103,7 @@ def _where(error: Exception) -> list[str]:
 def _measure(
     job: Job, budget: Budget, folder: str | None, params: dict[str, Any]
 ) -> dict[str, Any]:
+    budget = replace(budget, train_cap=job.cap or None)
     split = make_split(get_dataset(job.dataset), job.repeat, job.fold, budget, job.seed, folder)
     method = get_method(job.method)
     setting = Setting(
@@ -145,6 +146,8 @@ def _fit_and_score(method: Method, model: Any, split: Split, setting: Setting) -
         metrics = regression_metrics(split.y_test, predicted)
     times.update(_stages(model, times["total"]))
     extra = method.inspect(Fit(model, split, setting)) if method.inspect else {}
+    if getattr(model, "race_", None) is not None:
+        extra = {**extra, "geometry": model.race_.winner}
     return {
         "metrics": {name: round(value, 6) for name, value in metrics.items()},
         "times": {name: round(value, 5) for name, value in times.items()},
@@ -165,7 +168,8 @@ def _tune(method: Method, split: Split, setting: Setting, budget: Budget) -> dic
     """Grid search inside the training half."""
     rows = np.arange(len(split.y_train))
     rows = cap_rows(rows, split.y_train, budget.tune_rows, split.task, setting.random_state)
-    X, y = split.X_train[rows], split.y_train[rows]
+    X, y = split.X_train, split.y_train[rows]
+    X = X.iloc[rows] if hasattr(X, "iloc") else X[rows]
     if setting.classification:
         y = np.unique(y, return_inverse=True)[1]
         folds: Any = StratifiedKFold(budget.tune_folds, shuffle=True, random_state=0)

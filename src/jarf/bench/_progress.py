@@ -30,6 +30,19 @@ def show_seconds(seconds: float) -> str:
     return f"{seconds // 3600} h {seconds % 3600 // 60:02d} min"
 
 
+def bar(share: float, width: int = 24) -> str:
+    """A share between 0 and 1 as a bar.
+
+    Examples
+    --------
+    >>> from jarf.bench._progress import bar
+    >>> bar(0.5, width=8)
+    '[####....]'
+    """
+    full = round(width * min(max(share, 0.0), 1.0))
+    return f"[{'#' * full}{'.' * (width - full)}]"
+
+
 class Progress:
     """Counts rows and guesses the time left from the fits seen so far.
 
@@ -94,6 +107,8 @@ class Progress:
         self._last = now
         name = f"{row['dataset']} {row['method']} {row['variant']}".strip()
         text = f"{self.done}/{self.total} fits"
+        if self._live:
+            text = f"{bar(self.done / max(self.total, 1))} {text}"
         if self.failed:
             text += f", {self.failed} failed"
         if jobs:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from jarf.bench._budgets import Budget
 from jarf.bench._datasets import Dataset, Table, get_dataset
 from jarf.bench._loading import load_table
 
-__all__ = ["Split", "cap_rows", "encode", "halves", "make_split", "split_seed"]
+__all__ = ["Split", "cap_rows", "encode", "fold_rows", "make_split", "split_seed"]
 
 
 @dataclass(frozen=True)
@@ -30,14 +31,16 @@ class Split:
     """The arrays of one split, encoded by what the training half shows.
 
     ``numeric`` marks the columns that a rotation may mix; one-hot and two-valued columns are
-    left out of it. Labels are 0..C-1 in the order of the training half's classes; a test label
-    that the training half lacks is -1 and can only be missed. A numeric target is standardised
-    by the training half. ``n_rows`` counts the rows of the dataset at hand, 0 for a simulation.
+    left out of it. A table with such columns is a DataFrame in which they are booleans, so that
+    every estimator can tell them apart; a table of numbers alone is an array. Labels are 0..C-1
+    in the order of the training half's classes; a test label that the training half lacks is -1
+    and can only be missed. A numeric target is standardised by the training half. ``n_rows``
+    counts the rows of the dataset at hand, 0 for a simulation.
     """
 
-    X_train: np.ndarray
+    X_train: Any
     y_train: np.ndarray
-    X_test: np.ndarray
+    X_test: Any
     y_test: np.ndarray
     numeric: np.ndarray
     task: str
@@ -57,14 +60,18 @@ def split_seed(seed: int, dataset: str, repeat: int, fold: int) -> int:
     return int(np.random.SeedSequence(words).generate_state(1)[0] >> 1)
 
 
-def halves(y: np.ndarray, task: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Cut the rows into two random halves, stratified in classification."""
-    rows = np.zeros((len(y), 1))
-    if task == "classification" and np.unique(y, return_counts=True)[1].min() >= 2:
-        folds = StratifiedKFold(2, shuffle=True, random_state=seed).split(rows, y)
-    else:
-        folds = KFold(2, shuffle=True, random_state=seed).split(rows)
-    return next(iter(folds))
+def fold_rows(
+    y: np.ndarray, task: str, seed: int, fold: int = 0, n_folds: int = 2
+) -> tuple[np.ndarray, np.ndarray]:
+    """Training and test rows of one of ``n_folds`` random folds, stratified in classification.
+
+    A class with fewer rows than folds cannot be shared among them: then the folds are plain.
+    """
+    kind = KFold
+    if task == "classification" and np.unique(y, return_counts=True)[1].min() >= n_folds:
+        kind = StratifiedKFold
+    folds = kind(n_folds, shuffle=True, random_state=seed).split(np.zeros((len(y), 1)), y)
+    return next(islice(folds, fold, None))
 
 
 def cap_rows(rows: np.ndarray, y: np.ndarray, cap: int | None, task: str, seed: int) -> np.ndarray:
@@ -93,19 +100,25 @@ def numeric_columns(X: Any) -> list[str]:
     return [name for name in X.columns if X[name].dtype.kind in "iuf" and X[name].nunique() != 2]
 
 
-def encode(train: Any, test: Any, numbers: list[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def encode(
+    train: Any, test: Any, numbers: list[str], max_levels: int | None = None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Numbers out of a DataFrame, everything fitted on ``train``.
 
     The columns ``numbers``: median for missing values, then standardised. The others: one-hot,
-    a missing value is a level of its own, an unseen level is all zeros. Returns both matrices
-    and the mask of numeric columns.
+    a missing value is a level of its own, an unseen level is all zeros; beyond ``max_levels``
+    the rarest levels share a column. Returns both matrices and the mask of numeric columns.
     """
     others = [name for name in train.columns if name not in set(numbers)]
     number_steps = make_pipeline(
         SimpleImputer(strategy="median", keep_empty_features=True), StandardScaler()
     )
     onehot = OneHotEncoder(
-        drop="if_binary", handle_unknown="ignore", sparse_output=False, dtype=np.float64
+        drop="if_binary",
+        handle_unknown="ignore",
+        max_categories=max_levels,
+        sparse_output=False,
+        dtype=np.float64,
     )
     columns = ColumnTransformer([("numeric", number_steps, numbers), ("levels", onehot, others)])
     train, test = _levels_as_text(train, others), _levels_as_text(test, others)
@@ -124,6 +137,19 @@ def _levels_as_text(frame: Any, names: list[str]) -> Any:
         text[missing] = "missing"
         frame[name] = text
     return frame
+
+
+def as_table(X: np.ndarray, numeric: np.ndarray) -> Any:
+    """The matrix itself if all of it is numbers, else a DataFrame whose other columns are bool."""
+    if numeric.all():
+        return X
+    import pandas as pd
+
+    columns = {
+        f"x{j}": X[:, j] if is_number else X[:, j].astype(bool)
+        for j, is_number in enumerate(numeric.tolist())
+    }
+    return pd.DataFrame(columns, copy=False)
 
 
 @contextmanager
@@ -149,18 +175,27 @@ def make_split(
     seed: int,
     folder: str | os.PathLike[str] | None = None,
 ) -> Split:
-    """Rows of one half to train on and of the other to test on, capped and encoded."""
-    here = split_seed(seed, dataset.name, repeat, fold)
+    """Rows to train on and the rows of a fold to test on, capped and encoded."""
     if dataset.draw is not None:
+        here = split_seed(seed, dataset.name, repeat, fold)
         train, test = dataset.draw(here, budget.simulated_rows, budget.simulated_test_rows)
-        return _encoded(dataset, train, test, list(train.X.columns))
-    table, numbers = cached_table(dataset.name, None if folder is None else os.fspath(folder))
-    both = halves(table.y, dataset.task, split_seed(seed, dataset.name, repeat, 0))
-    train_rows, test_rows = both if fold == 0 else both[::-1]
-    train_rows = cap_rows(train_rows, table.y, budget.train_cap, dataset.task, here)
-    test_rows = cap_rows(test_rows, table.y, budget.test_cap, dataset.task, here + 1)
-    split = _encoded(dataset, _take(table, train_rows), _take(table, test_rows), numbers)
-    return replace(split, n_rows=len(table.y))
+        return _encoded(dataset, train, test, list(train.X.columns), budget)
+    place = None if folder is None else os.fspath(folder)
+    table, numbers = cached_table(dataset.name, place)
+    train, test = split_table(dataset, table, repeat, fold, budget, seed)
+    return replace(_encoded(dataset, train, test, numbers, budget), n_rows=len(table.y))
+
+
+def split_table(
+    dataset: Dataset, table: Table, repeat: int, fold: int, budget: Budget, seed: int
+) -> tuple[Table, Table]:
+    """The training and the test rows of a fold as they are, capped."""
+    here = split_seed(seed, dataset.name, repeat, fold)
+    shuffle = split_seed(seed, dataset.name, repeat, 0)
+    train, test = fold_rows(table.y, dataset.task, shuffle, fold, budget.folds)
+    train = cap_rows(train, table.y, budget.train_cap, dataset.task, here)
+    test = cap_rows(test, table.y, budget.test_cap, dataset.task, here + 1)
+    return _take(table, train), _take(table, test)
 
 
 def _take(table: Table, rows: np.ndarray) -> Table:
@@ -168,8 +203,10 @@ def _take(table: Table, rows: np.ndarray) -> Table:
     return Table(X, table.y[rows], table.source, table.partial)
 
 
-def _encoded(dataset: Dataset, train: Table, test: Table, numbers: list[str]) -> Split:
-    X_train, X_test, numeric = encode(train.X, test.X, numbers)
+def _encoded(
+    dataset: Dataset, train: Table, test: Table, numbers: list[str], budget: Budget
+) -> Split:
+    X_train, X_test, numeric = encode(train.X, test.X, numbers, budget.max_levels)
     y_train: np.ndarray
     if dataset.task == "classification":
         classes, y_train = np.unique(train.y, return_inverse=True)
@@ -178,6 +215,7 @@ def _encoded(dataset: Dataset, train: Table, test: Table, numbers: list[str]) ->
     else:
         mean, sd = float(np.mean(train.y)), float(np.std(train.y)) or 1.0
         y_train, y_test = (train.y - mean) / sd, (test.y - mean) / sd
+    X_train, X_test = as_table(X_train, numeric), as_table(X_test, numeric)
     return Split(
         *(X_train, y_train, X_test, y_test, numeric, dataset.task),
         partial=train.partial,

@@ -39,7 +39,8 @@ class Study:
     def settings(self) -> dict[str, Any]:
         """What must stay the same when a results folder is used again."""
         sizes = self.budget.as_dict()
-        sizes.pop("datasets")
+        for name in ("datasets", "folds", "max_levels"):  # the last two never change here
+            sizes.pop(name)
         return {**sizes, "seed": self.seed}
 
 

@@ -6,9 +6,9 @@ import argparse
 import sys
 
 from jarf import __version__
-from jarf.cli import _demo, _report, _reproduce
+from jarf.cli import _compare, _demo, _report, _reproduce
 
-COMMANDS = (_demo, _reproduce, _report)
+COMMANDS = (_demo, _compare, _reproduce, _report)
 
 
 def build_parser() -> argparse.ArgumentParser:

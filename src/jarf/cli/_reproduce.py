@@ -5,11 +5,10 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import os
-import signal
-import sys
 from typing import Any
 
 from jarf.cli._extras import require
+from jarf.cli._running import add_run_options, chosen_methods, stoppable
 
 _EPILOG = """\
 examples:
@@ -40,30 +39,17 @@ def add_parser(subparsers: Any) -> None:
     parser.set_defaults(budget="quick", run=run)
     parser.add_argument("--only", nargs="+", metavar="EXPERIMENT", help="these experiments")
     parser.add_argument("--datasets", nargs="+", metavar="NAME", help="these datasets")
-    parser.add_argument("--methods", nargs="+", metavar="NAME", help="these methods")
-    parser.add_argument(
-        *("--method-file", "--method"),
-        dest="plugins",
-        action="append",
-        default=[],
-        metavar="FILE.py|module:Class",
-        help="add your own method or dataset; may be repeated",
-    )
-    parser.add_argument(
-        "--jobs", type=int, default=os.cpu_count() or 1, help="fits at once (default: all cores)"
-    )
     parser.add_argument("--out", help="results folder (default: runs/BUDGET)")
     parser.add_argument("--data", help="folder with data files (default: JARF_DATA)")
-    parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--repeats", type=int, help="repeats of the two-fold split")
     parser.add_argument(
         "--ablation-repeats",
         type=int,
         help="repeats for ablations and other variants of JARF; more can be added later",
     )
-    parser.add_argument("--retry-errors", action="store_true", help="run failed fits again")
     parser.add_argument("--no-report", action="store_true", help="do not build the page")
     parser.add_argument("--list", action="store_true", help="show what there is and stop")
+    add_run_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -71,30 +57,24 @@ def run(arguments: argparse.Namespace) -> int:
     require("jarf reproduce", "pandas", "matplotlib", "xgboost")
     from jarf import bench
 
-    added = [name for spec in arguments.plugins for name in bench.load_plugin(spec)]
+    methods = chosen_methods(arguments)
     if arguments.list:
         print(_listing(), end="")
         return 0
-    if arguments.jobs < 1:
-        raise ValueError("--jobs must be at least 1")
-    _stop_on_terminate()
     out = arguments.out or os.path.join("runs", arguments.budget)
-    methods = arguments.methods and [*arguments.methods, *added]
     try:
-        study = bench.reproduce(
-            out,
-            _budget(arguments),
-            jobs=arguments.jobs,
-            data=arguments.data,
-            retry_errors=arguments.retry_errors,
-            only=arguments.only,
-            datasets=arguments.datasets,
-            methods=methods,
-            seed=arguments.seed,
-        )
-    except KeyboardInterrupt:
-        print(f"\nstopped; finished fits are in {out}, the same command continues", file=sys.stderr)
-        return 130
+        with stoppable(out):
+            study = bench.reproduce(
+                out,
+                _budget(arguments),
+                jobs=arguments.jobs,
+                data=arguments.data,
+                retry_errors=arguments.retry_errors,
+                only=arguments.only,
+                datasets=arguments.datasets,
+                methods=methods,
+                seed=arguments.seed,
+            )
     except (bench.StoreError, bench.DatasetError, KeyError) as error:
         raise ValueError(error.args[0] if error.args else str(error)) from error
     if not arguments.no_report:
@@ -118,18 +98,6 @@ def _report(out: str) -> None:
     from jarf.report import build_report
 
     print(f"page: {build_report(out)}")
-
-
-def _stop_on_terminate() -> None:
-    """Let a polite kill end the run as Ctrl-C does."""
-
-    def stop(number: int, frame: Any) -> None:
-        raise KeyboardInterrupt
-
-    try:
-        signal.signal(signal.SIGTERM, stop)
-    except ValueError:  # not in the main thread
-        return
 
 
 def _listing() -> str:

@@ -14,6 +14,7 @@ from jarf.ensemble._geometries import GEOMETRIES, Geometry
 from jarf.ensemble._jacobian_forest import JacobianForestClassifier, JacobianForestRegressor
 from jarf.ensemble._jarf import JARFClassifier, JARFRegressor
 from jarf.ensemble._rotation import RotationForestClassifier, RotationForestRegressor
+from jarf.ensemble._sources import GivenGradients, ModelSource
 from jarf.ensemble._sporf import SPORFClassifier, SPORFRegressor
 
 __all__ = [
@@ -24,11 +25,13 @@ __all__ = [
     "CanonicalCorrelationForestRegressor",
     "Forest",
     "Geometry",
+    "GivenGradients",
     "JARFClassifier",
     "JARFRegressor",
     "JacobianFeatures",
     "JacobianForestClassifier",
     "JacobianForestRegressor",
+    "ModelSource",
     "RotationForestClassifier",
     "RotationForestRegressor",
     "SPORFClassifier",

@@ -12,7 +12,7 @@ from jarf.ensemble._oblique import ForestClassifierMixin, ForestRegressorMixin, 
 
 
 class _AxisForest(ObliqueForest):
-    def _proposal(self, X: np.ndarray) -> Any:
+    def _proposal(self, X: np.ndarray, context: Any) -> Any:
         return backend().Axes(self._n_candidates(X.shape[1]), np.empty(0))
 
 

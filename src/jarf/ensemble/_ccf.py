@@ -17,7 +17,7 @@ _CONSTRAINTS = {"projection_bootstrap": ["boolean"]}
 class _CanonicalCorrelationForest(ObliqueForest):
     projection_bootstrap: bool
 
-    def _proposal(self, X: np.ndarray) -> Any:
+    def _proposal(self, X: np.ndarray, context: Any) -> Any:
         plain = self._plain_axes
         n_plain, n_mixed = int(plain.sum()), int((~plain).sum())
         n_drawn = None if self.max_features is None else self._n_candidates(n_mixed or 1)
@@ -33,15 +33,24 @@ class _CanonicalCorrelationForest(ObliqueForest):
 
 
 def canonical_directions(
-    n_features: int, n_drawn: int | None = None, resample=True, chances: np.ndarray | None = None
+    n_features: int,
+    n_drawn: int | None = None,
+    resample=True,
+    chances: np.ndarray | None = None,
+    max_rows: int = 0,
+    max_components: int = 0,
 ) -> Any:
     """Make the recipe, by default with the authors' settings.
 
-    ``chances`` of 0 leave columns out; ``n_features`` is the number of the others.
+    ``chances`` of 0 leave columns out; ``n_features`` is the number of the others. A resample has
+    at most ``max_rows`` rows, and the ``max_components`` best components are tried; 0 sets no
+    limit.
     """
     n_drawn = n_drawn_by_default(n_features) if n_drawn is None else n_drawn
     chances = np.empty(0) if chances is None else chances
-    return backend().CanonicalCorrelation(min(n_drawn, n_features), resample, _dsyev(), chances)
+    return backend().CanonicalCorrelation(
+        min(n_drawn, n_features), resample, max_rows, max_components, _dsyev(), chances
+    )
 
 
 def n_drawn_by_default(n_features: int) -> int:

@@ -201,7 +201,8 @@ class JacobianFeatures(TransformerMixin, BaseEstimator):
         table = Table.standardised(X, np.ones(len(X)), self.table_.is_number)
         gradients = []
         for name in self.sources:
-            found = SOURCES[name](table, target, rng, self.n_jobs) * table.oblique
+            source = SOURCES[name](table, target, rng, self.n_jobs)
+            found = source.gradients(table, target, self.n_jobs) * table.oblique
             size = np.sqrt(np.mean((found**2).sum(axis=1)))
             gradients.append(found / size if size > 0 else found)
         n_numbers = int(self.table_.is_number.sum())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -12,8 +13,10 @@ class Geometry:
     Parameters
     ----------
     name : str
-    sources : tuple of str, default=()
-        Surrogates whose gradients directions are drawn from: "forest", "whitened", "kernel".
+    sources : tuple, default=()
+        Surrogates whose gradients directions are drawn from: "forest", "whitened", "kernel", a
+        :class:`ModelSource`, :class:`GivenGradients`, or any function
+        ``(table, target, rng, n_jobs) -> gradients``.
     n_loadings : int, default=0
         A drawn direction keeps that many largest loadings; 0 keeps all.
     local : bool, default=False
@@ -27,7 +30,7 @@ class Geometry:
     """
 
     name: str
-    sources: tuple[str, ...] = ()
+    sources: tuple[Any, ...] = ()
     n_loadings: int = 0
     local: bool = False
     power: float = 0.0
@@ -42,18 +45,17 @@ class Geometry:
 PLAIN = Geometry("axes", bootstrap=True)
 
 _FORESTS = ("forest", "whitened")
-_ALL = ("forest", "whitened", "kernel")
 
 GEOMETRIES = {
     geometry.name: geometry
     for geometry in (
         PLAIN,
+        Geometry("whole"),
         Geometry("linear", local=True),
         Geometry("sparse", _FORESTS, n_loadings=3, local=True),
         Geometry("weighted", _FORESTS, n_loadings=3, local=True, power=1.0),
         Geometry("focused", _FORESTS, n_loadings=3, power=2.0),
         Geometry("dense", _FORESTS, local=True),
-        Geometry("mixed", _ALL, n_loadings=3, local=True),
         Geometry("smooth", ("kernel",)),
     )
 }

@@ -13,12 +13,15 @@ from joblib import effective_n_jobs
 from jarf._threads import thread_map
 from jarf.ensemble._backend import backend
 from jarf.ensemble._forest import GrownTree
+from jarf.gradients import first_rows
 
 CRITERIA = {"gini": 0, "entropy": 1, "squared_error": 2}
 MAX_BINS = 256
 
-# From so many rows on, a node is searched in bins instead of exactly.
+# From so many rows on, a node is searched in bins instead of exactly: in those of a column, which
+# are there, and in those of a direction, which are to be made first.
 HISTOGRAM_FROM = 1024
+SAMPLE_FROM = 32_768
 
 
 def narrow(values: np.ndarray) -> np.ndarray:
@@ -45,7 +48,11 @@ class Target(NamedTuple):
             np.empty(0, np.int32), np.ascontiguousarray(responses, float), 0, "squared_error"
         )
 
-    def only(self, used: np.ndarray) -> Target:
+    def first_rows(self) -> list[int]:
+        """Find one row of every class; none in regression."""
+        return first_rows(self.labels)
+
+    def only(self, used: np.ndarray | slice) -> Target:
         """Keep some rows."""
         if self.n_classes:
             return self._replace(labels=self.labels[used])
@@ -73,6 +80,7 @@ class Limits:
     min_weight_fraction_leaf: float = 0.0
     min_impurity_decrease: float = 0.0
     histogram_from: int = HISTOGRAM_FROM
+    sample_from: int = SAMPLE_FROM
 
 
 class Space(NamedTuple):
@@ -138,6 +146,7 @@ def grow_tree(
         min_leaf_weight=limits.min_weight_fraction_leaf * weights.sum(),
         min_gain=limits.min_impurity_decrease * weights.sum(),
         histogram_from=limits.histogram_from,
+        sample_from=limits.sample_from,
         stop=np.zeros(1, np.uint8) if stop is None else stop,
     )
     tree = GrownTree(*arrays)

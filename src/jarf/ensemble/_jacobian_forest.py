@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Sequence
+from numbers import Integral
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from jarf._progress import Stages
-from jarf._sklearn import StrOptions
+from jarf._sklearn import Interval, StrOptions
 from jarf.ensemble._backend import backend
 from jarf.ensemble._ccf import canonical_directions
-from jarf.ensemble._forest import Forest, GrownTree
+from jarf.ensemble._forest import Forest
 from jarf.ensemble._forest_docs import documented
 from jarf.ensemble._geometries import GEOMETRIES, PLAIN, Geometry
 from jarf.ensemble._growing import Target, grow_tree, grow_trees, make_space
 from jarf.ensemble._oblique import ForestClassifierMixin, ForestRegressorMixin, ObliqueForest
 from jarf.ensemble._race import MIN_ROWS as MIN_RACE_ROWS
 from jarf.ensemble._race import Pilot, RaceResult, run_race, score_splits
-from jarf.ensemble._sources import MAX_ENTRIES, SOURCES, Table
+from jarf.ensemble._sources import MAX_ENTRIES, Source, Table, fit_sources
 from jarf.gradients import column_std
 
 # A direction mixes the gradients of so many random rows of the node.
 N_MIXED = 8
 # Smaller nodes try no drawn directions, or no local ones.
-MIN_ROWS, MIN_LOCAL_ROWS = 5, 10
+MIN_ROWS, MIN_LOCAL_ROWS = 10, 20
+# A node has one local direction, computed from so many of its rows at most.
+MAX_LOCAL_ROWS = 128
 # What "fast" means: the geometry that does best on average without a race.
 FAST = "sparse"
 
@@ -34,41 +38,42 @@ class Gradients:
 
     Parameters
     ----------
+    sources : dict of str to Source
+        Fitted.
     table : Table
+        The rows.
     target : Target
-    sources : set of str
-    rng : RandomState
     n_jobs : int
     """
 
-    def __init__(self, table: Table, target: Target, sources, rng, n_jobs):
-        self.table = table
-        self.packed = {}
+    def __init__(self, sources: dict[Any, Source], table: Table, target: Target, n_jobs):
+        self.is_number, self.n_oblique = table.is_number, int(table.oblique.sum())
+        self.arrays = {}
         self.diagonal = None
-        for name in SOURCES:
-            seed = rng.randint(np.iinfo(np.int32).max)  # drawn for all, so that none shifts another
-            if name not in sources:
-                continue
-            own = np.random.RandomState(seed)
-            found = SOURCES[name](table, target, own, n_jobs)
+        for name, source in sources.items():
+            found = source.gradients(table, target, n_jobs)
             if name == "forest":
                 self.diagonal = np.average(found**2, axis=0, weights=table.weights)
-            self.packed[name] = _pack(found, table.oblique)
+            self.arrays[name] = _pack(found, table.oblique)
 
     def recipe(self, geometry: Geometry, spreads, n_axes: int, n_directions: int) -> Any:
-        """What a node tries under a geometry."""
+        """What a node tries under a geometry; half as many draws where it has local directions."""
         engine = backend()
+        if geometry.local:
+            n_directions = -(-n_directions // 2)
         parts = [engine.Axes(n_axes, self._chances(geometry.power))]
         if geometry.sources:
-            sources = [self.packed[name] for name in geometry.sources]
+            sources = [engine.Gradients(*self.arrays[name]) for name in geometry.sources]
             draws = engine.GradientDraws(
                 sources, spreads, n_directions, N_MIXED, geometry.n_loadings
             )
             parts.append(engine.LargeNodes(MIN_ROWS, draws))
-        numbers = self.table.is_number
+        numbers = self.is_number
         if geometry.local and numbers.any():
             chances = None if numbers.all() else numbers.astype(float)
-            local = canonical_directions(int(numbers.sum()), chances=chances)
+            local = canonical_directions(
+                int(numbers.sum()), chances=chances, max_rows=MAX_LOCAL_ROWS, max_components=1
+            )
             parts.append(engine.LargeNodes(MIN_LOCAL_ROWS, local))
         return parts[0] if len(parts) == 1 else engine.Sequence(parts)
 
@@ -80,18 +85,33 @@ class Gradients:
         return (share + 1e-4 / len(share)) ** power
 
 
-def _pack(gradients: np.ndarray, oblique: np.ndarray):
+def _pack(gradients: np.ndarray, oblique: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
     """Unit mean square, columns that stay axes set to zero, the largest entries of each row."""
     gradients = np.where(oblique, gradients, 0.0)
     size = np.sqrt(np.mean((gradients**2).sum(axis=1)))
     gradients = (gradients / size if size > 0 else gradients).astype(np.float32)
     d = gradients.shape[1]
     if d <= MAX_ENTRIES:
-        return backend().Gradients(gradients, np.empty((0, 0), np.int32), d)
+        return gradients, np.empty((0, 0), np.int32), d
     places = np.argpartition(-np.abs(gradients), MAX_ENTRIES - 1, axis=1)[:, :MAX_ENTRIES]
     places = np.sort(places, axis=1).astype(np.int32)
     values = np.ascontiguousarray(np.take_along_axis(gradients, places, axis=1))
-    return backend().Gradients(values, places, d)
+    return values, places, d
+
+
+def needed_sources(geometries: Sequence[Geometry]) -> list[Any]:
+    """All sources that these geometries draw from."""
+    found = [source for geometry in geometries for source in geometry.sources]
+    if any(geometry.power for geometry in geometries):
+        found.append("forest")
+    return list(dict.fromkeys(found))
+
+
+class Knowledge(NamedTuple):
+    """What all trees share: fitted surrogates, and how columns are standardised for them."""
+
+    sources: dict[Any, Source]
+    columns: Table  # of no rows
 
 
 class _JacobianForest(ObliqueForest):
@@ -100,66 +120,93 @@ class _JacobianForest(ObliqueForest):
     # directions have seen every label. See ``race_``.
     bootstrap, max_samples, oob_score = True, None, False
 
-    def _grow(self, X, weights, target: Target, seeds: np.ndarray) -> list[GrownTree]:
-        stages = Stages(type(self).__name__, self.verbose)
+    def _learn(self, X, weights, target: Target, stages: Stages) -> Knowledge:
+        """Hold the race and fit the winner's surrogates."""
+        super()._learn(X, weights, target, stages)
         table = Table.standardised(X, weights, ~self._plain_axes)
         rng = check_random_state(self.random_state)
         race_rng, final_rng = (np.random.RandomState(rng.randint(2**31 - 1)) for _ in range(2))
-        geometry = self._fixed_geometry()
-        if geometry is None:
+        geometries = self._fixed_geometries()
+        if not geometries:
             with stages.stage("race"):
                 self.race_ = self._race(X, table, target, race_rng, stages)
-            geometry = GEOMETRIES[self.race_.winner]
-        self.geometry_ = geometry
+            known = {geometry.name: geometry for geometry in self._racers()}
+            geometries = tuple(known[name] for name in self.race_.winners)
+        self.geometries_ = geometries
         with stages.stage("gradients"):
-            needed = set(geometry.sources) | ({"forest"} if geometry.power else set())
-            gradients = Gradients(table, target, needed, final_rng, self.n_jobs)
-            self._recipe = self._recipe_of(geometry, gradients, X)
-        with stages.stage("fit"):
-            try:
-                trees = super()._grow(X, weights, target, seeds)
-            finally:
-                del self._recipe
-        self.stage_times_ = stages.times
-        return trees
+            needed = needed_sources(geometries)
+            fitted = fit_sources(needed, table, target, final_rng, self.n_jobs)
+        return Knowledge(fitted, table.only(slice(0)))
 
-    def _proposal(self, X: np.ndarray) -> Any:
-        return self._recipe
+    def _context(self, learned: Knowledge, X, weights, target: Target, stages: Stages) -> Gradients:
+        with stages.stage("gradients"):
+            table = learned.columns.at(X, weights)
+            return Gradients(learned.sources, table, target, self.n_jobs)
 
-    def _fixed_geometry(self) -> Geometry | None:
-        """The geometry asked for by name; None where a race decides."""
-        if self.warm_start and len(self._tree_seeds) > self.n_estimators:
-            return self.geometry_
+    def _proposal(self, X: np.ndarray, context: Any) -> Any:
+        return self._recipe_of(self.geometry_, context, X)
+
+    def _proposals(self, X: np.ndarray, context: Any) -> Callable[[int], Any]:
+        made = [self._recipe_of(geometry, context, X) for geometry in self.geometries_]
+        return lambda seed: made[seed % len(made)]
+
+    @property
+    def geometry_(self) -> Geometry:
+        """The best of ``geometries_``."""
+        return self.geometries_[0]
+
+    def _fixed_geometries(self) -> tuple[Geometry, ...]:
+        """The geometry asked for, or that of earlier trees; empty where a race decides."""
+        if self.forest_.n_trees > 0:  # a warm start
+            return self.geometries_
         if isinstance(self.geometry, Geometry):
-            return self.geometry
-        if self.geometry == "auto":
-            return None
-        return GEOMETRIES[FAST if self.geometry == "fast" else self.geometry]
+            return (self.geometry,)
+        if not isinstance(self.geometry, str) or self.geometry == "auto":
+            return ()
+        return (GEOMETRIES[FAST if self.geometry == "fast" else self.geometry],)
+
+    def _racers(self) -> list[Geometry]:
+        """All geometries, or those asked for and plain axes."""
+        if isinstance(self.geometry, str):
+            return list(GEOMETRIES.values())
+        asked = [PLAIN]
+        for item in self.geometry:
+            geometry = GEOMETRIES.get(item) if isinstance(item, str) else item
+            if not isinstance(geometry, Geometry):
+                raise ValueError(
+                    f"geometry holds {item!r}; a race is between objects of Geometry and the names "
+                    f"{', '.join(GEOMETRIES)}."
+                )
+            if geometry != PLAIN and geometry.name in {other.name for other in asked}:
+                raise ValueError(f"Two geometries of the race are called {geometry.name!r}.")
+            asked += [geometry] if geometry != PLAIN else []
+        return asked
 
     def _recipe_of(self, geometry: Geometry, gradients: Gradients, X: np.ndarray) -> Any:
         d = X.shape[1]
         std = column_std(X)
         spreads = np.where(std > 0, std, 1.0).astype(np.float32)
-        n_directions = self._n_directions(d)
+        n_directions = self._n_directions(gradients.n_oblique)
         n_axes = self._n_candidates(d)
         if not geometry.is_plain:
-            n_axes = min(n_axes, n_directions)
+            n_axes = min(n_axes, self._n_directions(d))
         return gradients.recipe(geometry, spreads, n_axes, n_directions)
 
     def _tree_counts(self, n_rows: int, seed: int) -> np.ndarray:
-        if self.geometry_.bootstrap:
+        if self.geometries_[seed % len(self.geometries_)].bootstrap:
             return super()._tree_counts(n_rows, seed)
         return np.ones(n_rows)
 
     def _race(self, X, table: Table, target: Target, rng, stages: Stages) -> RaceResult:
         if len(X) < MIN_RACE_ROWS:
             stages.note(f"{len(X)} rows are too few for a race: plain axes")
-            return RaceResult(PLAIN.name, [])
-        geometries = list(GEOMETRIES.values())
-        sources = {name for geometry in geometries for name in geometry.sources}
+            return RaceResult((PLAIN.name,), [])
+        geometries = self._racers()
+        if self._n_candidates(X.shape[1]) >= X.shape[1]:  # all trees of "whole" would be alike
+            geometries = [g for g in geometries if g.bootstrap or not g.is_plain]
         splits = score_splits(len(X), rng)
         tracks = [
-            self._track(X, table, target, learn, score, sources, rng) for learn, score in splits
+            self._track(X, table, target, learn, score, geometries, rng) for learn, score in splits
         ]
         weights = np.concatenate([table.weights[score] for _, score in splits])
         return run_race(
@@ -170,10 +217,12 @@ class _JacobianForest(ObliqueForest):
             stages.note,
         )
 
-    def _track(self, X, table, target, learn, score, sources, rng):
+    def _track(self, X, table, target, learn, score, geometries, rng):
         """What makes the pilots of one split: surrogates that saw only its learning rows."""
         part, labels = table.only(learn), target.only(learn)
-        gradients = Gradients(part, labels, sources, rng, self.n_jobs)
+        needed = needed_sources(geometries)
+        fitted = fit_sources(needed, part, labels, rng, self.n_jobs)
+        gradients = Gradients(fitted, part, labels, self.n_jobs)
         rows = np.asfortranarray(X[learn])
         space = make_space(rows, self.n_jobs)
         scored = np.ascontiguousarray(X[score])
@@ -208,7 +257,11 @@ def _constraints(base) -> dict[str, list[Any]]:
         for name, rule in base._parameter_constraints.items()
         if name not in ("bootstrap", "max_samples", "oob_score")
     }
-    return {**kept, "geometry": [StrOptions({"auto", "fast", *GEOMETRIES}), Geometry]}
+    return {
+        **kept,
+        "geometry": [StrOptions({"auto", "fast", *GEOMETRIES}), Geometry, list, tuple],
+        "surrogate_rows": [Interval(Integral, 2, None, closed="left"), None],
+    }
 
 
 @documented
@@ -226,10 +279,13 @@ class JacobianForestClassifier(ForestClassifierMixin, _JacobianForest):
     n_estimators : int, default=200
         Number of trees.
     <criterion>
-    geometry : {"auto", "fast", ...} or Geometry, default="auto"
+    geometry : {"auto", "fast", ...}, Geometry or list, default="auto"
         "auto" holds the race. "fast" skips it and takes the geometry that does best on average.
         A name of :data:`jarf.ensemble.GEOMETRIES`, or a :class:`jarf.ensemble.Geometry`, is taken
-        as it is.
+        as it is. A list of them holds a race between those and plain axes.
+    surrogate_rows : int or None, default=50_000
+        Race and surrogates see at most so many random rows (and one of every class); None: all.
+        Gradients are taken at every row.
     max_features : int, float, {"sqrt", "log2"} or None, default="sqrt"
         Number of axes that a node tries.
     <limits>
@@ -237,8 +293,11 @@ class JacobianForestClassifier(ForestClassifierMixin, _JacobianForest):
 
     Attributes
     ----------
+    geometries_ : tuple of Geometry
+        What the trees were grown with, best first: more than one where the race did not tell them
+        apart.
     geometry_ : Geometry
-        What the forest was grown with.
+        The first of them.
     race_ : RaceResult
         Who won, by how much, and what each racer cost; only with ``geometry="auto"``.
     stage_times_ : dict
@@ -268,6 +327,7 @@ class JacobianForestClassifier(ForestClassifierMixin, _JacobianForest):
         *,
         criterion="gini",
         geometry="auto",
+        surrogate_rows=50_000,
         max_features="sqrt",
         max_depth=None,
         min_samples_split=2,
@@ -298,10 +358,13 @@ class JacobianForestRegressor(ForestRegressorMixin, _JacobianForest):
     ----------
     n_estimators : int, default=200
         Number of trees.
-    geometry : {"auto", "fast", ...} or Geometry, default="auto"
+    geometry : {"auto", "fast", ...}, Geometry or list, default="auto"
         "auto" holds the race. "fast" skips it and takes the geometry that does best on average.
         A name of :data:`jarf.ensemble.GEOMETRIES`, or a :class:`jarf.ensemble.Geometry`, is taken
-        as it is.
+        as it is. A list of them holds a race between those and plain axes.
+    surrogate_rows : int or None, default=50_000
+        Race and surrogates see at most so many random rows (and one of every class); None: all.
+        Gradients are taken at every row.
     max_features : int, float, {"sqrt", "log2"} or None, default=1.0
         Number of axes that a node tries.
     <limits>
@@ -309,8 +372,11 @@ class JacobianForestRegressor(ForestRegressorMixin, _JacobianForest):
 
     Attributes
     ----------
+    geometries_ : tuple of Geometry
+        What the trees were grown with, best first: more than one where the race did not tell them
+        apart.
     geometry_ : Geometry
-        What the forest was grown with.
+        The first of them.
     race_ : RaceResult
         Who won, by how much, and what each racer cost; only with ``geometry="auto"``.
     stage_times_ : dict
@@ -335,6 +401,7 @@ class JacobianForestRegressor(ForestRegressorMixin, _JacobianForest):
         n_estimators=200,
         *,
         geometry="auto",
+        surrogate_rows=50_000,
         max_features=1.0,
         max_depth=None,
         min_samples_split=2,

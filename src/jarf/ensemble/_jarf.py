@@ -62,6 +62,7 @@ class _JARF(BaseEstimator):
         min_weight_fraction_leaf=0.0,
         share="global",
         surrogate=None,
+        surrogate_rows=50_000,
         n_probes=10_000,
         step=0.1,
         step_rule="mad",
@@ -83,6 +84,7 @@ class _JARF(BaseEstimator):
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.share = share
         self.surrogate = surrogate
+        self.surrogate_rows = surrogate_rows
         self.n_probes = n_probes
         self.step = step
         self.step_rule = step_rule
@@ -143,7 +145,8 @@ class _JARF(BaseEstimator):
                 final = PerTreeForest(final, self.preconditioner_, n_jobs=self.n_jobs)
                 self.estimator_ = final.fit(X, target, weights, rng)
             else:
-                order = "F" if isinstance(final, ObliqueForest) else "C"  # saves a copy
+                # Our forests want column after column; what they want is not copied.
+                order = "F" if isinstance(final, ObliqueForest) else "C"
                 self.estimator_ = fit_copy(
                     final,
                     self.preconditioner_._map.transform(X, order),
@@ -276,6 +279,7 @@ class JARFClassifier(ClassifierMixin, _JARF):
         min_weight_fraction_leaf=0.0,
         share="global",
         surrogate=None,
+        surrogate_rows=50_000,
         n_probes=10_000,
         step=0.1,
         step_rule="mad",
@@ -313,8 +317,8 @@ class JARFClassifier(ClassifierMixin, _JARF):
 
     def _encode(self, y):
         check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        return codes
+        self.classes_ = np.unique(y)
+        return np.searchsorted(self.classes_, y)
 
     def predict(self, X):
         """Predict the class of each row.

@@ -18,6 +18,7 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import check_random_state, compute_sample_weight
 from sklearn.utils.validation import check_is_fitted
 
+from jarf._progress import Stages
 from jarf._sklearn import (
     Interval,
     StrOptions,
@@ -27,7 +28,7 @@ from jarf._sklearn import (
 )
 from jarf.ensemble._forest import Forest, GrownTree, SplitNormals
 from jarf.ensemble._growing import Limits, Space, Target, grow_tree, grow_trees, make_space
-from jarf.gradients import column_std
+from jarf.gradients import column_std, learning_rows
 from jarf.table import TableEncoder, fit_table, read_table, take_tables
 
 
@@ -50,6 +51,7 @@ class ObliqueForest(BaseEstimator, metaclass=ABCMeta):
     verbose: int
     warm_start: bool
     categorical_features: Any = "from_dtype"
+    surrogate_rows: int | None = None  # all: most forests have no surrogate
     table_: TableEncoder
     forest_: Forest
     _tree_seeds: np.ndarray
@@ -97,8 +99,13 @@ class ObliqueForest(BaseEstimator, metaclass=ABCMeta):
     # --- what a subclass says -----------------------------------------------------------------
 
     @abstractmethod
-    def _proposal(self, X: np.ndarray) -> Any:
-        """Make the recipe of the candidates that a node tries."""
+    def _proposal(self, X: np.ndarray, context: Any) -> Any:
+        """Make the recipe of the candidates that a node tries on rows and their context."""
+
+    def _proposals(self, X: np.ndarray, context: Any) -> Callable[[int], Any]:
+        """Say which recipe the tree of a seed uses: by default all the same."""
+        proposal = self._proposal(X, context)
+        return lambda seed: proposal
 
     def _space(self, X: np.ndarray, target: Target) -> Callable[[int], Space]:
         """Say on which columns the tree of a seed is grown: by default all on the same."""
@@ -140,20 +147,41 @@ class ObliqueForest(BaseEstimator, metaclass=ABCMeta):
         used = weights > 0
         target = self._read_target(y)
         seeds = self._seeds(Forest.empty(X.shape[1], target.n_classes) if not more else None)
-        trees = self._grow(*_only(used, X, weights), target.only(used), seeds)
-        self.forest_ = self.forest_.extended(trees)
+        stages = Stages(type(self).__name__, self.verbose)
+        self._grow_all(*_only(used, X, weights), target.only(used), seeds, stages)
+        self.stage_times_ = stages.times
         if self.oob_score:
             self._score_out_of_bag(X, y, weights)
         return self
 
-    def _grow(self, X, weights, target: Target, seeds: np.ndarray) -> list[GrownTree]:
+    def _grow_all(self, X, weights, target: Target, seeds: np.ndarray, stages: Stages) -> None:
+        rng = check_random_state(self.random_state)
+        rows = learning_rows(len(X), self.surrogate_rows, rng, target.first_rows)
+        every = slice(None) if rows is None else rows
+        learned = self._learn(X[every], weights[every], target.only(every), stages)
+        context = self._context(learned, X, weights, target, stages)
+        with stages.stage("fit"):
+            trees = self._grow(X, weights, target, seeds, context)
+        self.forest_ = self.forest_.extended(trees)
+
+    def _learn(self, X, weights, target: Target, stages: Stages) -> Any:
+        """Learn what trees on any rows share, from all rows or a sample of them."""
         self._feature_scales = column_std(X)
-        limits, proposal = self._limits(len(X)), self._proposal(X)
+
+    def _context(self, learned: Any, X, weights, target: Target, stages: Stages) -> Any:
+        """Compute what the proposal needs to know of each row; it can be pickled."""
+
+    def _grow(self, X, weights, target: Target, seeds: np.ndarray, context: Any) -> list[GrownTree]:
+        """Grow one tree a seed on these rows."""
+        limits, proposal_of = self._limits(len(X)), self._proposals(X, context)
         space_of = self._space(X, target)
 
         def grow_one(seed: int, stop: np.ndarray) -> GrownTree:
-            tree_weights = self._tree_counts(len(X), seed) * weights
-            return grow_tree(space_of(seed), proposal, target, tree_weights, seed, limits, stop)
+            tree_weights = self._tree_counts(len(X), seed)
+            tree_weights *= weights
+            return grow_tree(
+                space_of(seed), proposal_of(seed), target, tree_weights, seed, limits, stop
+            )
 
         return grow_trees(grow_one, seeds, self.n_jobs, self.verbose)
 
@@ -219,8 +247,8 @@ class ObliqueForest(BaseEstimator, metaclass=ABCMeta):
             n_draws = int(self.max_samples)
         elif self.max_samples is not None:
             n_draws = max(1, round(self.max_samples * n_rows))
-        drawn = np.random.default_rng(seed).integers(n_rows, size=n_draws)
-        return np.bincount(drawn, minlength=n_rows).astype(float)
+        rng = np.random.default_rng(seed)
+        return np.bincount(rng.integers(n_rows, size=n_draws), minlength=n_rows).astype(float)
 
     def _score_out_of_bag(self, X: np.ndarray, y: np.ndarray, weights: np.ndarray) -> None:
         if not self.bootstrap:
@@ -331,13 +359,13 @@ class ForestClassifierMixin(ClassifierMixin):
 
     def _read_target(self, y: np.ndarray) -> Target:
         check_classification_targets(y)
-        classes, labels = np.unique(y, return_inverse=True)
+        classes = np.unique(y)
         more = self.warm_start and hasattr(self, "forest_")
         if more and not np.array_equal(classes, self.classes_):
             raise ValueError("warm_start=True needs the same classes as the first fit.")
         self.classes_ = classes
         self.n_classes_ = len(classes)
-        return Target.of_classes(labels, len(classes), self.criterion)
+        return Target.of_classes(np.searchsorted(classes, y), len(classes), self.criterion)
 
     def _row_weights(self, X, y, sample_weight) -> np.ndarray:
         weights = super()._row_weights(X, y, sample_weight)

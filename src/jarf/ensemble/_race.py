@@ -4,6 +4,11 @@ The out-of-bag score of an aligned forest is not honest, because its directions 
 training label. So the rows are split: surrogates and small pilot forests learn from one part, and
 the pilots are scored on the other. Plain axes take part in every race and keep the title unless
 they are beaten by more than one standard error. Few rows are used in turn (cross-fitting).
+
+The field is thinned by squared error (the Brier score), which tells most from few trees. The last
+word between classifiers has Cohen's kappa, made smooth: a forest of blurred probabilities may have
+the worse Brier score and yet name the right class more often. Finalists that cannot be told from
+the winner share the trees of the forest with it, which costs nothing and forgives a wrong choice.
 """
 
 from __future__ import annotations
@@ -27,47 +32,10 @@ N_FOLDS = 3
 MIN_ROWS = 20
 # Trees added to a pilot in each round; after a round the worse half of the racers goes.
 ROUNDS = (8, 8, 16)
-
-
-@dataclass
-class Racer:
-    """One geometry in the race.
-
-    Parameters
-    ----------
-    geometry : Geometry
-    """
-
-    geometry: Geometry
-    losses: np.ndarray = field(default_factory=lambda: np.empty(0))
-    n_trees: int = 0
-    seconds: float = 0.0
-
-
-@dataclass(frozen=True)
-class RaceResult:
-    """How the race went.
-
-    Parameters
-    ----------
-    winner : str
-    rows : list of dict
-        One for every racer: ``geometry``, ``loss`` (Brier score, or squared error), ``gain``
-        over plain axes with its ``standard_error``, ``n_trees`` of its pilot, ``seconds``.
-    """
-
-    winner: str
-    rows: list[dict[str, Any]]
-
-    def __str__(self) -> str:
-        lines = [f"{'geometry':<18} {'loss':>9} {'gain':>9} {'s.e.':>8} {'trees':>5} {'s':>6}"]
-        for row in self.rows:
-            mark = " *" if row["geometry"] == self.winner else ""
-            lines.append(
-                f"{row['geometry']:<18} {row['loss']:>9.5f} {row['gain']:>+9.5f} "
-                f"{row['standard_error']:>8.5f} {row['n_trees']:>5d} {row['seconds']:>6.2f}{mark}"
-            )
-        return "\n".join(lines)
+# The smooth kappa counts p ** SHARPNESS, scaled to sum to one, in place of the class named.
+SHARPNESS = 4.0
+# Racers that finish within so many standard errors of the first share the forest with it.
+TOGETHER = 2.0
 
 
 class Pilot:
@@ -110,6 +78,69 @@ class Pilot:
         return ((mean - self.observed) ** 2).sum(axis=1) - spread
 
 
+@dataclass
+class Racer:
+    """One geometry in the race.
+
+    Parameters
+    ----------
+    geometry : Geometry
+    """
+
+    geometry: Geometry
+    pilots: list[Pilot] = field(default_factory=list)
+    losses: np.ndarray = field(default_factory=lambda: np.empty(0))
+    n_trees: int = 0
+    seconds: float = 0.0
+
+    def advance(self, n_trees: int, n_jobs) -> None:
+        """Grow more trees and score all of them again."""
+        start = time.perf_counter()
+        for pilot in self.pilots:
+            pilot.advance(n_trees, n_jobs)
+        self.n_trees += n_trees
+        self.losses = np.concatenate([pilot.losses() for pilot in self.pilots])
+        self.seconds += time.perf_counter() - start
+
+    @property
+    def means(self) -> np.ndarray:
+        """Predictions at the scored rows."""
+        return np.concatenate([pilot.sums / pilot.n_trees for pilot in self.pilots])
+
+
+@dataclass(frozen=True)
+class RaceResult:
+    """How the race went.
+
+    Parameters
+    ----------
+    winners : tuple of str
+        The geometries of the forest, best first.
+    rows : list of dict
+        One for every racer: ``geometry``, ``loss`` (Brier score, or squared error), ``gain``
+        over plain axes (in smooth kappa, or squared error) with its ``standard_error``,
+        ``n_trees`` of its pilot, ``seconds``. Who left early was scored with fewer trees.
+    """
+
+    winners: tuple[str, ...]
+    rows: list[dict[str, Any]]
+
+    @property
+    def winner(self) -> str:
+        """The first of the winners."""
+        return self.winners[0]
+
+    def __str__(self) -> str:
+        lines = [f"{'geometry':<18} {'loss':>9} {'gain':>9} {'s.e.':>8} {'trees':>5} {'s':>6}"]
+        for row in self.rows:
+            mark = " *" if row["geometry"] in self.winners else ""
+            lines.append(
+                f"{row['geometry']:<18} {row['loss']:>9.5f} {row['gain']:>+9.5f} "
+                f"{row['standard_error']:>8.5f} {row['n_trees']:>5d} {row['seconds']:>6.2f}{mark}"
+            )
+        return "\n".join(lines)
+
+
 def score_splits(n: int, rng) -> list[tuple[np.ndarray, np.ndarray]]:
     """Rows to learn from and rows to score on: one split, or folds where rows are few."""
     order = rng.permutation(n)
@@ -148,17 +179,11 @@ def run_race(
     -------
     RaceResult
     """
-    racers = [Racer(geometry) for geometry in geometries]
-    pilots = {racer.geometry.name: pilots_of(racer.geometry) for racer in racers}
+    racers = [Racer(geometry, pilots_of(geometry)) for geometry in geometries]
     running = racers
     for round_, n_trees in enumerate(ROUNDS):
         for racer in running:
-            start = time.perf_counter()
-            for pilot in pilots[racer.geometry.name]:
-                pilot.advance(n_trees, n_jobs)
-            racer.n_trees += n_trees
-            racer.losses = np.concatenate([p.losses() for p in pilots[racer.geometry.name]])
-            racer.seconds += time.perf_counter() - start
+            racer.advance(n_trees, n_jobs)
         running = sorted(running, key=lambda racer: np.average(racer.losses, weights=weights))
         note(f"round {round_ + 1}: " + " < ".join(racer.geometry.name for racer in running))
         if round_ + 1 < len(ROUNDS):
@@ -172,24 +197,80 @@ def _better_half(ranked: list[Racer]) -> list[Racer]:
     return kept if plain in kept else [*kept, plain]
 
 
+def smooth_kappa(means: np.ndarray, observed: np.ndarray, plain: np.ndarray, weights) -> np.ndarray:
+    """What each row adds to Cohen's kappa, counted in shares of the sharpened probabilities.
+
+    Kappa is (agreement - chance) / (1 - chance). Linear around the kappa of the plain forest, it
+    is a mean over rows, so that two forests can be compared row by row.
+
+    Parameters
+    ----------
+    means, plain : ndarray of shape (n_rows, n_classes)
+        Probabilities of a forest and of the plain one.
+    observed : ndarray of shape (n_rows, n_classes)
+        Class indicators.
+    weights : ndarray of shape (n_rows,)
+
+    Returns
+    -------
+    ndarray of shape (n_rows,)
+    """
+    frequent = np.average(observed, axis=0, weights=weights)
+    named = _sharpened(plain)
+    agreement = np.average((named * observed).sum(axis=1), weights=weights)
+    chance = float(np.average(named, axis=0, weights=weights) @ frequent)
+    rest = max(1.0 - chance, 1e-12)
+    kappa = (agreement - chance) / rest
+    named = _sharpened(means)
+    return ((named * observed).sum(axis=1) - (1.0 - kappa) * (named @ frequent)) / rest
+
+
+def _sharpened(probabilities: np.ndarray) -> np.ndarray:
+    shares = (probabilities / probabilities.max(axis=1, keepdims=True)) ** SHARPNESS
+    return shares / shares.sum(axis=1, keepdims=True)
+
+
 def _result(racers: list[Racer], finalists: list[Racer], weights) -> RaceResult:
     plain = next(racer for racer in racers if racer.geometry == PLAIN)
+    gains = {racer.geometry.name: _gain(racer, plain, weights) for racer in racers}
     rows: list[dict[str, Any]] = []
     for racer in racers:
-        gain = plain.losses - racer.losses
-        mean = float(np.average(gain, weights=weights))
-        variance = np.average((gain - mean) ** 2, weights=weights)
+        mean, error = _mean_and_error(gains[racer.geometry.name], weights)
         rows.append(
             {
                 "geometry": racer.geometry.name,
                 "loss": float(np.average(racer.losses, weights=weights)),
                 "gain": mean,
-                "standard_error": float(np.sqrt(variance / len(gain))),
+                "standard_error": error,
                 "n_trees": racer.n_trees,
                 "seconds": racer.seconds,
             }
         )
     names = {racer.geometry.name for racer in finalists}
-    best = max((row for row in rows if row["geometry"] in names), key=lambda row: row["gain"])
-    wins = best["gain"] > best["standard_error"]
-    return RaceResult(best["geometry"] if wins else PLAIN.name, rows)
+    ranked = sorted((row for row in rows if row["geometry"] in names), key=lambda row: -row["gain"])
+    best = ranked[0]
+    if not best["gain"] > best["standard_error"]:
+        return RaceResult((PLAIN.name,), rows)
+    winners = [best["geometry"]]
+    for row in ranked[1:]:
+        lead, error = _mean_and_error(gains[winners[0]] - gains[row["geometry"]], weights)
+        if row["gain"] > 0 and lead <= TOGETHER * error:
+            winners.append(row["geometry"])
+    return RaceResult(tuple(winners), rows)
+
+
+def _mean_and_error(values: np.ndarray, weights) -> tuple[float, float]:
+    mean = float(np.average(values, weights=weights))
+    variance = np.average((values - mean) ** 2, weights=weights)
+    return mean, float(np.sqrt(variance / len(values)))
+
+
+def _gain(racer: Racer, plain: Racer, weights) -> np.ndarray:
+    """What each scored row speaks in favour of a racer, against plain axes."""
+    observed = np.concatenate([pilot.observed for pilot in racer.pilots])
+    if observed.shape[1] == 1:
+        return plain.losses - racer.losses
+    base = plain.means
+    return smooth_kappa(racer.means, observed, base, weights) - smooth_kappa(
+        base, observed, base, weights
+    )

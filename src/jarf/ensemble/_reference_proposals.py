@@ -229,12 +229,23 @@ class CanonicalCorrelation:
 
     pool: FeaturePool
 
-    def __init__(self, n_features: int, resample: bool, dsyev: Any, chances: np.ndarray) -> None:
+    def __init__(
+        self,
+        n_features: int,
+        resample: bool,
+        max_rows: int,
+        max_components: int,
+        dsyev: Any,
+        chances: np.ndarray,
+    ) -> None:
         self.n_drawn, self.resample, self.chances = n_features, resample, chances
+        self.max_rows, self.max_components = max_rows, max_components
 
     def make(self, n_features: int) -> CanonicalCorrelation:
         n_drawn = min(self.n_drawn, n_features)
-        made = CanonicalCorrelation(n_drawn, self.resample, None, self.chances)
+        made = CanonicalCorrelation(
+            n_drawn, self.resample, self.max_rows, self.max_components, None, self.chances
+        )
         made.pool = FeaturePool(n_features, self.chances)
         return made
 
@@ -253,7 +264,8 @@ class CanonicalCorrelation:
         n_rows = len(node.X)
         rows = np.arange(n_rows)
         if self.resample and n_rows >= 3:
-            rows = np.array([node.rng.below(n_rows) for _ in rows])
+            n_drawn = min(n_rows, self.max_rows or n_rows)
+            rows = np.array([node.rng.below(n_rows) for _ in range(n_drawn)])
         components = self._components(node, rows)
         if components is None and self.resample:
             components = self._components(node, np.arange(n_rows))
@@ -294,10 +306,15 @@ class CanonicalCorrelation:
         kept = spectrum > 1e-8 * spectrum[-1]
         basis = (vectors.T / np.sqrt(np.where(kept, spectrum, 1.0))[:, None])[kept]
         whitened = _sum(links.T[:, :, None] * basis.T[:, None, :])
-        between = _sum(whitened[:, :, None] * whitened[:, None, :])
-        spectrum, vectors, _ = dsyev(between)
+        if n_components == 1:  # links of rank one: any of them is the component
+            squares = [_sum(row * row) for row in whitened]
+            spectrum, vectors = np.ones(len(basis)), np.zeros((len(basis), len(basis)))
+            vectors[:, -1] = whitened[int(np.argmax(squares))]
+        else:
+            between = _sum(whitened[:, :, None] * whitened[:, None, :])
+            spectrum, vectors, _ = dsyev(between)
         components = []
-        for r in range(min(n_components, len(basis))):
+        for r in range(min(n_components, len(basis), self.max_components or len(basis))):
             at = len(basis) - 1 - r
             if r > 0 and not spectrum[at] > 1e-10 * spectrum[-1]:
                 break

@@ -28,7 +28,7 @@ class _RotationForest(ObliqueForest):
     group_size: int | None
     rotation_samples: float
 
-    def _proposal(self, X: np.ndarray) -> Any:
+    def _proposal(self, X: np.ndarray, context: Any) -> Any:
         return backend().Axes(self._n_candidates(X.shape[1]), np.empty(0))
 
     def _space(self, X: np.ndarray, target: Target) -> Callable[[int], Space]:

@@ -1,14 +1,16 @@
 """Gradients of surrogates at all training rows: what directions are drawn from.
 
-A source is a function ``(table, target, rng, n_jobs) -> gradients`` of shape (n, d), in
-standardised coordinates. Add one by putting it into :data:`SOURCES`.
+A source is fitted by ``SOURCES[name](table, target, rng, n_jobs)``; its ``gradients(table, target,
+n_jobs)`` are of shape (n, d), in standardised coordinates, at the rows it was fitted on or at any
+others. A user's own is passed in place of a name: :class:`ModelSource`, :class:`GivenGradients`, or
+any function of the same arguments.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
 import numpy as np
 from scipy import linalg
@@ -16,8 +18,19 @@ from scipy import linalg
 from jarf.ensemble._backend import backend
 from jarf.ensemble._forest import Forest
 from jarf.ensemble._growing import Limits, Target, grow_tree, grow_trees, make_space
-from jarf.gradients import Differences, column_std, forest_gradients, robust_scale
-from jarf.surrogate import KernelSurrogateClassifier, KernelSurrogateRegressor, PackedForest
+from jarf.gradients import (
+    Differences,
+    column_std,
+    forest_gradients,
+    gradient_blocks,
+    robust_scale,
+)
+from jarf.surrogate import (
+    KernelSurrogateClassifier,
+    KernelSurrogateRegressor,
+    PackedForest,
+    fit_copy,
+)
 from jarf.surrogate._packed import NODE
 
 # Surrogates of a Jacobian forest: their size and the step of their differences.
@@ -44,27 +57,55 @@ class Table:
     weights : ndarray of shape (n,)
     is_number : ndarray of shape (d,), bool
         Columns that are numbers, not encoded categories.
+    mean, scale : ndarray of shape (d,)
+        What was subtracted, and divided by.
+    rows : ndarray of shape (n,)
+        The places of these rows among ``n_all``.
+    n_all : int
     """
 
     Z: np.ndarray
     oblique: np.ndarray
     weights: np.ndarray
     is_number: np.ndarray
+    mean: np.ndarray
+    scale: np.ndarray
+    rows: np.ndarray
+    n_all: int
 
     @classmethod
     def standardised(
         cls, X: np.ndarray, weights: np.ndarray, is_number: np.ndarray | None = None
     ) -> Table:
         std = column_std(X)
-        scale = np.where(std > 0, std, 1.0)
-        Z = ((X - X.mean(axis=0, dtype=np.float64)) / scale).astype(np.float32)
+        mean, scale = X.mean(axis=0, dtype=np.float64), np.where(std > 0, std, 1.0)
+        Z = _standardised(X, mean, scale)
         oblique = np.array([_has_three_values(Z[:, j]) for j in range(Z.shape[1])])
         is_number = np.ones(Z.shape[1], bool) if is_number is None else is_number
-        return cls(Z, oblique & is_number, weights, is_number)
+        rows = np.arange(len(Z))
+        return cls(Z, oblique & is_number, weights, is_number, mean, scale, rows, len(Z))
 
     def only(self, rows) -> Table:
         """The same columns at some of the rows."""
-        return Table(self.Z[rows], self.oblique, self.weights[rows], self.is_number)
+        return replace(self, Z=self.Z[rows], weights=self.weights[rows], rows=self.rows[rows])
+
+    def at(self, X: np.ndarray, weights: np.ndarray) -> Table:
+        """The same columns, means and scales at other rows."""
+        Z = _standardised(X, self.mean, self.scale)
+        return replace(self, Z=Z, weights=weights, rows=np.arange(len(Z)), n_all=len(Z))
+
+
+# Rows are standardised in blocks of at most this many values (32 MB of float64).
+BLOCK_VALUES = 4_000_000
+
+
+def _standardised(X, mean, scale) -> np.ndarray:
+    Z = np.empty(X.shape, np.float32)
+    size = max(1, BLOCK_VALUES // X.shape[1])
+    for start in range(0, len(X), size):
+        rows = slice(start, start + size)
+        Z[rows] = (X[rows] - mean) / scale
+    return Z
 
 
 def _has_three_values(column: np.ndarray) -> bool:
@@ -99,34 +140,66 @@ def steps_of(Z: np.ndarray) -> np.ndarray:
     return steps
 
 
-def forest_source(table: Table, target: Target, rng, n_jobs) -> np.ndarray:
+class Source(Protocol):
+    """A fitted surrogate that gives its gradients at any rows."""
+
+    def gradients(self, table: Table, target: Target, n_jobs: int | None) -> np.ndarray: ...
+
+
+@dataclass(frozen=True)
+class ForestSource:
     """Exact differences of a forest."""
-    return _forest_gradients(table.Z, table.weights, target, rng, n_jobs)
+
+    forest: PackedForest
+    differences: Differences
+
+    @classmethod
+    def fit(cls, table: Table, target: Target, rng, n_jobs) -> ForestSource:
+        return cls.on(table.Z, table.weights, target, rng, n_jobs)
+
+    @classmethod
+    def on(cls, Z, weights, target: Target, rng, n_jobs) -> ForestSource:
+        forest = grow_surrogate(Z, target, weights, rng, n_jobs)
+        return cls(forest, Differences(steps_of(Z), Z.min(axis=0), Z.max(axis=0)))
+
+    def gradients(self, table: Table, target: Target, n_jobs) -> np.ndarray:
+        return self.at(table.Z, target, n_jobs)
+
+    def at(self, Z, target: Target, n_jobs) -> np.ndarray:
+        output = target.labels if target.n_classes else None
+        blocks = forest_gradients(self.forest, Z, output, self.differences, n_jobs)
+        return np.concatenate([block[:, 0] for block in blocks])
 
 
-def _forest_gradients(Z, weights, target, rng, n_jobs):
-    surrogate = grow_surrogate(Z, target, weights, rng, n_jobs)
-    differences = Differences(steps_of(Z), Z.min(axis=0), Z.max(axis=0))
-    output = target.labels if target.n_classes else None
-    blocks = [block[:, 0] for block in forest_gradients(surrogate, Z, output, differences, n_jobs)]
-    return np.concatenate(blocks)
-
-
-def whitened_source(table: Table, target: Target, rng, n_jobs) -> np.ndarray:
+@dataclass(frozen=True)
+class WhitenedSource:
     """The same on principal components of unit variance, mapped back by the chain rule.
 
     A forest on correlated columns cannot see directions of little variance; here it can.
     """
-    columns = np.flatnonzero(table.oblique)
-    if len(columns) < 2:
-        return np.zeros(table.Z.shape)
-    whiten = whitening(table.Z[:, columns])
-    white = (table.Z[:, columns] @ whiten).astype(np.float32)
-    seen = np.hstack([white, table.Z[:, ~table.oblique]])
-    gradients = _forest_gradients(seen, table.weights, target, rng, n_jobs)
-    back = np.zeros(table.Z.shape)
-    back[:, columns] = gradients[:, : white.shape[1]] @ whiten.T
-    return back
+
+    whiten: np.ndarray | None = None
+    inner: ForestSource | None = None
+
+    @classmethod
+    def fit(cls, table: Table, target: Target, rng, n_jobs) -> WhitenedSource:
+        if table.oblique.sum() < 2:
+            return cls()
+        whiten = whitening(table.Z[:, table.oblique])
+        seen = _whitened(table, whiten)
+        return cls(whiten, ForestSource.on(seen, table.weights, target, rng, n_jobs))
+
+    def gradients(self, table: Table, target: Target, n_jobs) -> np.ndarray:
+        back = np.zeros(table.Z.shape)
+        if self.inner is not None and self.whiten is not None:
+            found = self.inner.at(_whitened(table, self.whiten), target, n_jobs)
+            back[:, table.oblique] = found[:, : self.whiten.shape[1]] @ self.whiten.T
+        return back
+
+
+def _whitened(table: Table, whiten: np.ndarray) -> np.ndarray:
+    white = (table.Z[:, table.oblique] @ whiten).astype(np.float32)
+    return np.hstack([white, table.Z[:, ~table.oblique]])
 
 
 def whitening(Z: np.ndarray) -> np.ndarray:
@@ -139,30 +212,139 @@ def whitening(Z: np.ndarray) -> np.ndarray:
     return vectors[:, kept] / np.sqrt(values[kept])
 
 
-def kernel_source(table: Table, target: Target, rng, n_jobs) -> np.ndarray:
+@dataclass(frozen=True)
+class KernelSource:
     """Closed-form gradients of a kernel machine whose metric is its own EJOP."""
-    d = table.Z.shape[1]
-    columns = np.arange(d)
-    if d > MAX_KERNEL_COLUMNS:
-        columns = np.sort(rng.permutation(d)[:MAX_KERNEL_COLUMNS])
-    Z = table.Z[:, columns].astype(np.float64)
-    n_rows = int(np.clip(len(Z) // 3, *KERNEL_ROWS))
+
+    columns: np.ndarray
     model: Any
-    if target.n_classes:
-        model = KernelSurrogateClassifier(n_rows, random_state=rng).fit(Z, target.labels)
-        _, output = np.unique(target.labels, return_inverse=True)
-    else:
-        model = KernelSurrogateRegressor(n_rows, random_state=rng).fit(Z, target.responses)
+
+    @classmethod
+    def fit(cls, table: Table, target: Target, rng, n_jobs) -> KernelSource:
+        d = table.Z.shape[1]
+        columns = np.arange(d)
+        if d > MAX_KERNEL_COLUMNS:
+            columns = np.sort(rng.permutation(d)[:MAX_KERNEL_COLUMNS])
+        Z = table.Z[:, columns].astype(np.float64)
+        n_rows = int(np.clip(len(Z) // 3, *KERNEL_ROWS))
+        model: Any
+        if target.n_classes:
+            model = KernelSurrogateClassifier(n_rows, random_state=rng).fit(Z, target.labels)
+        else:
+            model = KernelSurrogateRegressor(n_rows, random_state=rng).fit(Z, target.responses)
+        return cls(columns, model)
+
+    def gradients(self, table: Table, target: Target, n_jobs) -> np.ndarray:
+        Z = table.Z[:, self.columns].astype(np.float64)
         output = np.zeros(len(Z), dtype=np.intp)
-    back = np.zeros(table.Z.shape)
-    back[:, columns] = model.gradients(Z, output)
-    return back
+        if target.n_classes:
+            output = np.searchsorted(self.model.classes_, target.labels)
+        back = np.zeros(table.Z.shape)
+        back[:, self.columns] = self.model.gradients(Z, output)
+        return back
 
 
-Source = Callable[[Table, Target, np.random.RandomState, "int | None"], np.ndarray]
+@dataclass(frozen=True, eq=False)
+class ModelSource:
+    """Gradients of a model of one's own.
 
-SOURCES: dict[str, Source] = {
-    "forest": forest_source,
-    "whitened": whitened_source,
-    "kernel": kernel_source,
+    The model is fitted on standardised columns and differentiated: by its ``input_gradients`` if
+    it has that method, by the exact kernel if it is a forest of scikit-learn, else by finite
+    differences, which ask it 2 d times for every row.
+
+    Parameters
+    ----------
+    model : estimator
+        A classifier, or a regressor where a number is predicted; it is cloned.
+
+    Examples
+    --------
+    >>> from sklearn.neural_network import MLPClassifier
+    >>> from jarf import JacobianForestClassifier
+    >>> from jarf.datasets import make_rotated_halfspace
+    >>> from jarf.ensemble import Geometry, ModelSource
+    >>> X, y = make_rotated_halfspace(400, 4, angle=45, random_state=0)
+    >>> network = ModelSource(MLPClassifier((8,), solver="lbfgs", max_iter=2000, random_state=0))
+    >>> mine = Geometry("network", (network,))
+    >>> forest = JacobianForestClassifier(20, geometry=["axes", mine], random_state=0)
+    >>> forest.fit(X, y).race_.winner
+    'network'
+    """
+
+    model: Any
+
+    def __call__(self, table: Table, target: Target, rng, n_jobs) -> FittedModel:
+        Z, y = table.Z.astype(np.float64), _answers(target)
+        weights = None if np.ptp(table.weights) == 0 else table.weights
+        model = fit_copy(self.model, Z, y, sample_weight=weights, random_state=rng, n_jobs=n_jobs)
+        return FittedModel(model, Differences(steps_of(table.Z), Z.min(axis=0), Z.max(axis=0)))
+
+
+@dataclass(frozen=True)
+class FittedModel:
+    """Gradients of a fitted model at any rows."""
+
+    model: Any
+    differences: Differences
+
+    def gradients(self, table: Table, target: Target, n_jobs) -> np.ndarray:
+        Z = table.Z.astype(np.float64)
+        blocks = gradient_blocks(self.model, Z, _answers(target), self.differences, n_jobs=n_jobs)
+        return np.concatenate([block[:, 0] for block in blocks])
+
+
+def _answers(target: Target) -> np.ndarray:
+    return target.labels if target.n_classes else target.responses
+
+
+@dataclass(frozen=True, eq=False)
+class GivenGradients:
+    """Gradients that were computed elsewhere, in the units of the columns.
+
+    A race between such gradients and plain axes is honest only if they were made without the
+    labels of the training rows.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_samples, n_features)
+        One row for each row that the forest is fitted on.
+    """
+
+    values: np.ndarray
+
+    def __call__(self, table: Table, target: Target, rng, n_jobs) -> GivenGradients:
+        shape, wanted = np.shape(self.values), (table.n_all, len(table.scale))
+        if shape != wanted:
+            raise ValueError(
+                f"GivenGradients have shape {shape}, but the forest is fitted on {wanted}: rows of "
+                "weight zero are left out, and more than surrogate_rows are sampled."
+            )
+        if not np.isfinite(self.values).all():
+            raise ValueError("GivenGradients hold NaN or infinity.")
+        return self
+
+    def gradients(self, table: Table, target: Target, n_jobs) -> np.ndarray:
+        return np.asarray(self.values, dtype=np.float64)[table.rows] * table.scale
+
+
+Fit = Callable[[Table, Target, np.random.RandomState, "int | None"], Source]
+
+SOURCES: dict[str, Fit] = {
+    "forest": ForestSource.fit,
+    "whitened": WhitenedSource.fit,
+    "kernel": KernelSource.fit,
 }
+
+
+def fit_sources(sources, table: Table, target: Target, rng, n_jobs) -> dict[Any, Source]:
+    """Fit these surrogates, given by name or as they are.
+
+    A seed is drawn for every name, so that none shifts another.
+    """
+    fitted = {}
+    for source in dict.fromkeys([*SOURCES, *(s for s in sources if not isinstance(s, str))]):
+        seed = rng.randint(np.iinfo(np.int32).max)
+        if source in sources:
+            fit = SOURCES[source] if isinstance(source, str) else source
+            fitted[source] = fit(table, target, np.random.RandomState(seed), n_jobs)
+    return fitted

@@ -23,7 +23,7 @@ class _SPORF(ObliqueForest):
     density: float | None
     standardize: bool
 
-    def _proposal(self, X: np.ndarray) -> Any:
+    def _proposal(self, X: np.ndarray, context: Any) -> Any:
         n_features = X.shape[1]
         density = self.density
         if density is None:

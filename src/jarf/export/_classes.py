@@ -91,7 +91,7 @@ def _parts() -> list[Kind]:
         Kind(EJOP, {"total": "matrix", "weight": "number", "n_probes": "count"}, _check_ejop),
         Kind(WideEJOP, {"factor": "csr_array", "weight": "number", "n_probes": "count"}),
         Kind(ours.Geometry, geometry),
-        Kind(RaceResult, {"winner": "text", "rows": "list"}),
+        Kind(RaceResult, {"winners": "tuple", "rows": "list"}),
         _PerTreeKind(PerTreeForest, per_tree, _check_per_tree),
     ]
 
@@ -227,7 +227,7 @@ def _estimators() -> list[Kind]:
         "oob_score_": "number",
         "oob_decision_function_": "any",
         "oob_prediction_": "any",
-        "geometry_": "Geometry",
+        "geometries_": "tuple",
         "race_": "RaceResult",
     }
     needed = {"n_features_in_", "table_", "forest_", "_tree_seeds", "_feature_scales"}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -68,9 +68,8 @@ class Writer:
         if array.dtype.name not in DTYPES:
             raise CannotWrite(f"an array of {array.dtype}")
         # The order in memory is kept: products of matrices round by it.
-        order: Any = (
-            "F" if array.ndim == 2 and abs(array.strides[0]) < abs(array.strides[1]) else "C"
-        )
+        columns_first = array.ndim == 2 and abs(array.strides[0]) < abs(array.strides[1])
+        order: Literal["F", "C"] = "F" if columns_first else "C"
         plain = array.astype(array.dtype.newbyteorder("<"), copy=False)
         name = self._member(array, plain.tobytes(order))
         facts = {"dtype": array.dtype.name, "shape": list(array.shape), "order": order}

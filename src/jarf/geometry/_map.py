@@ -8,8 +8,8 @@ from typing import Any, Literal
 import numpy as np
 from scipy import linalg
 
-# Rows are mapped in blocks of at most this many values (32 MB of float64).
-BLOCK_VALUES = 4_000_000
+# Rows are mapped in blocks of at most this many values (8 MB of float64).
+BLOCK_VALUES = 1_000_000
 # Importances are credited so many mapped columns at a time.
 CREDIT_COLUMNS = 256
 # Farther away all is one: sums of such values still fit into float32.
@@ -110,7 +110,8 @@ class LinearMap:
     def standardised(self, X: np.ndarray) -> np.ndarray:
         """Centre and scale rows; a new row may lie at most ``FARTHEST`` units away."""
         with np.errstate(over="ignore"):
-            block = (X - self.mean) / self.scale
+            block = X - self.mean
+            block /= self.scale
         if block.size and max(block.max(), -block.min()) > FARTHEST:
             np.clip(block, -FARTHEST, FARTHEST, out=block)
         return block

@@ -25,18 +25,19 @@ from jarf._sklearn import (
     fit_context,
     type_of_target,
 )
+from jarf.geometry._differentiation import Differentiation
 from jarf.geometry._map import LinearMap, embedded, preconditioner_matrix, spectrum
 from jarf.geometry._wide import N_LEADING, LowRankPreconditioner, leading_spectrum
 from jarf.gradients import (
     EJOP,
     WIDE_FROM,
-    Differences,
     WideEJOP,
+    choose_rows,
     column_mean,
     column_std,
     difference_steps,
-    gradient_blocks,
-    sum_blocks,
+    first_rows,
+    learning_rows,
 )
 from jarf.surrogate import (
     check_columns,
@@ -67,6 +68,10 @@ class JacobianPreconditioner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         in as :class:`sklearn.frozen.FrozenEstimator` and not fitted again; it must have been
         fitted on the columns as they are, while a surrogate that is fitted here sees them
         standardised (if ``standardize``).
+    surrogate_rows : int or None, default=50_000
+        The surrogate, the columns' scales and ranges and the steps are learned from at most so
+        many random rows (and one of every class); None: from all. Gradients are taken at rows of
+        the whole table.
     n_probes : int or float, default=10_000
         How many training rows the surrogate is differentiated at: a number (at most all of
         them) or, as a float, a fraction of the rows.
@@ -164,9 +169,10 @@ class JacobianPreconditioner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
         "surrogate": [HasMethods(["fit"]), None],
+        "surrogate_rows": [Interval(Integral, 2, None, closed="left"), None],
         "n_probes": [
             Interval(Integral, 1, None, closed="left"),
-            Interval(Real, 0, 1, closed="neither"),
+            Interval(Real, 0, 1, closed="right"),
         ],
         "step": [Interval(Real, 0, None, closed="neither")],
         "step_rule": [StrOptions({"mad", "global"}), "array-like"],
@@ -188,6 +194,7 @@ class JacobianPreconditioner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         self,
         surrogate=None,
         *,
+        surrogate_rows=50_000,
         n_probes=10_000,
         step=0.1,
         step_rule="mad",
@@ -205,6 +212,7 @@ class JacobianPreconditioner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         verbose=0,
     ):
         self.surrogate = surrogate
+        self.surrogate_rows = surrogate_rows
         self.n_probes = n_probes
         self.step = step
         self.step_rule = step_rule
@@ -277,42 +285,78 @@ class JacobianPreconditioner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
 
     def _fit_matrix(self, X, y, sample_weight=None, keep_gradients=False):
         """Fit on the float matrix that ``table_`` made."""
-        surrogate, classification = self._choose_surrogate(y)
-        self._moves = self.table_.is_number
-        if self.categorical == "toggle":
-            self._moves = self._moves | self.table_.is_level
-        self._check(surrogate, X)
-        labels = self._encode(y, surrogate) if classification else y
         kept = np.arange(len(X))
         weights = None if sample_weight is None else check_sample_weight(sample_weight, X)
         if weights is not None and not weights.all():  # a row of weight zero is no row
             kept = np.flatnonzero(weights)
-            X, labels, weights = X[kept], labels[kept], weights[kept]
+            X, y, weights = X[kept], y[kept], weights[kept]
         rng = check_random_state(self.random_state)
         stages = Stages(type(self).__name__, self.verbose)
-
-        self._standardise(X)
-        scaled = self.standardize and not is_frozen(surrogate)
-        seen = LinearMap(self.mean_, self.scale_).transform(X) if scaled else X
-        with stages.stage("surrogate"):
-            self.surrogate_ = fit_copy(
-                surrogate, seen, labels, sample_weight=weights, random_state=rng, n_jobs=self.n_jobs
-            )
+        surrogate, classification = self._choose_surrogate(y)
+        always = (lambda: first_rows(y)) if classification else tuple
+        learned = learning_rows(len(X), self.surrogate_rows, rng, always)
+        self._learn(surrogate, rng, stages, *only_rows(learned, X, y, weights))
         with stages.stage("gradients"):
-            probes = self._choose_probes(len(X), rng, stages)
+            probes = choose_rows(len(X), self._count_probes(len(X), stages), rng)
+            self._probe_rows = kept[probes]
+            X, y, weights = only_rows(probes if len(probes) < len(X) else None, X, y, weights)
+            self._estimate(
+                self._differentiation().ejop(
+                    X, self._labels(y), weights, keep=keep_gradients, n_jobs=self.n_jobs
+                )
+            )
+        self.stage_times_ = stages.times
+        return self
+
+    def _learn(self, surrogate, rng, stages, X, y, weights) -> None:
+        """Learn scales, range, steps and the surrogate: all but the EJOP."""
+        self._moves = self.table_.is_number
+        if self.categorical == "toggle":
+            self._moves = self._moves | self.table_.is_level
+        self._check(surrogate, X)
+        classification = is_classifier(thaw(surrogate))
+        if classification:
+            self._read_classes(y)
+        self._coded = classification and not is_frozen(surrogate)
+        self._standardise(X)
+        self._scaled = self.standardize and not is_frozen(surrogate)
+        self._range = X.min(axis=0), X.max(axis=0)
+        with stages.stage("surrogate"):
+            seen = LinearMap(self.mean_, self.scale_).transform(X) if self._scaled else X
+            self.surrogate_ = fit_copy(
+                surrogate,
+                seen,
+                self._labels(y),
+                sample_weight=weights,
+                random_state=rng,
+                n_jobs=self.n_jobs,
+            )
             self.steps_ = self._steps(X)
-            steps = self.steps_ / self.scale_ if scaled else self.steps_
-            ejop = self._differentiate(seen, labels, weights, probes, steps, keep_gradients)
-        self.ejop_ = ejop if scaled else ejop.rescaled(self.scale_)
-        self._probe_rows = kept[probes]
-        self._spectrum = None
+
+    def _differentiation(self) -> Differentiation:
+        """How the EJOP is taken from here on, wherever the rows are."""
+        return Differentiation.of(
+            self.surrogate_,
+            standardise=LinearMap(self.mean_, self.scale_) if self._scaled else None,
+            steps=self.steps_,
+            low=self._range[0],
+            high=self._range[1],
+            scheme=self.scheme,
+            boundary=self.boundary,
+            outputs=self.outputs,
+            moves=self._moves,
+            toggled=self._moves & self.table_.is_level,
+        )
+
+    def _estimate(self, ejop: EJOP | WideEJOP) -> None:
+        """Turn the summed outer products into H and the map."""
+        self.ejop_ = ejop if self._scaled else ejop.rescaled(self.scale_)
+        self._spectrum: Any = None
         self.preconditioner_ = self._matrix(self.ejop_, None)
         whole = self.n_components is None
         matrix = self.preconditioner_ if whole else self._matrix(self.ejop_, self.n_components)
         self._map = LinearMap(self.mean_, self.scale_, matrix)
         self._n_features_out = matrix.shape[1]
-        self.stage_times_ = stages.times
-        return self
 
     def _choose_surrogate(self, y):
         if self.surrogate is not None:
@@ -338,16 +382,18 @@ class JacobianPreconditioner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
                 "are mapped."
             )
 
-    def _encode(self, y, surrogate):
-        """Codes 0..C-1 for a surrogate that is to be fitted, labels for a frozen one."""
+    def _read_classes(self, y) -> None:
         check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
+        self.classes_ = np.unique(y)
         if len(self.classes_) < 2:
             raise ValueError(
                 f"y holds only one class, {self.classes_[0]!r}: class probabilities that never "
                 "change have no Jacobian. At least two classes are needed."
             )
-        return y if is_frozen(surrogate) else codes
+
+    def _labels(self, y) -> np.ndarray:
+        """What the surrogate was given: codes 0..C-1, or labels and numbers as they are."""
+        return np.searchsorted(self.classes_, y) if self._coded else y
 
     def _standardise(self, X):
         d = X.shape[1]
@@ -358,14 +404,12 @@ class JacobianPreconditioner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         else:
             self.mean_, self.scale_ = np.zeros(d), np.ones(d)
 
-    def _choose_probes(self, n, rng, stages):
+    def _count_probes(self, n, stages) -> int:
         m = self.n_probes
         wanted = max(1, round(m * n)) if isinstance(m, Real) and not isinstance(m, Integral) else m
-        if wanted >= n:
-            if wanted > n:
-                stages.note(f"n_probes={m} is more than the {n} rows: all of them are probed")
-            return np.arange(n)
-        return np.sort(rng.choice(n, size=wanted, replace=False))
+        if wanted > n:
+            stages.note(f"n_probes={m} is more than the {n} rows: all of them are probed")
+        return min(n, int(wanted))
 
     def _steps(self, X):
         """Steps of the numeric outputs; a toggled one moves from end to end, others never."""
@@ -383,28 +427,6 @@ class JacobianPreconditioner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         toggled = self._moves & table.is_level
         steps[toggled] = np.ptp(X[:, toggled], axis=0)
         return steps
-
-    def _differentiate(self, X, labels, weights, rows, steps, keep) -> EJOP | WideEJOP:
-        toggled = self._moves & self.table_.is_level
-        differences = Differences(
-            steps,
-            X.min(axis=0),
-            X.max(axis=0),
-            self.scheme,
-            self.boundary,
-            toggled if toggled.any() else None,
-        )
-        blocks = gradient_blocks(
-            self.surrogate_,
-            X[rows] if len(rows) < len(X) else X,
-            labels[rows],
-            differences,
-            outputs=self.outputs,
-            n_jobs=self.n_jobs,
-        )
-        if not self._moves.all():  # a surrogate that knows its gradients knows all of them
-            blocks = (block * self._moves for block in blocks)
-        return sum_blocks(blocks, X.shape[1], None if weights is None else weights[rows], keep)
 
     def _matrix(self, ejop, n_components):
         """H of an estimate, or its leading eigenvectors; the identity for what does not move."""
@@ -446,6 +468,24 @@ class JacobianPreconditioner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         check_is_fitted(self)
         X = read_table(self, X, dtype=[np.float64, np.float32], order="C")
         return self._map.transform(X)
+
+    def transform_batches(self, batches):
+        """Map a table that does not fit into memory, batch by batch.
+
+        Parameters
+        ----------
+        batches : iterable of array-like or DataFrame
+            For example slices of an ``np.memmap``, or the batches of a parquet file.
+
+        Yields
+        ------
+        ndarray of shape (n_rows, n_features_out)
+            The mapped rows of each batch that has rows.
+        """
+        check_is_fitted(self)
+        for batch in batches:
+            if len(batch):
+                yield self.transform(batch)
 
     def inverse_transform(self, X):
         """Undo ``transform`` where H is invertible (``gamma > 0``, no ``n_components``).
@@ -506,3 +546,10 @@ class JacobianPreconditioner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         tags.target_tags.required = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def only_rows(rows: np.ndarray | None, *arrays):
+    """Take some rows of arrays; None stands for all, and for an array that is not there."""
+    if rows is None:
+        return arrays
+    return tuple(None if array is None else array[rows] for array in arrays)

@@ -1,11 +1,15 @@
 """Surrogate -> gradients -> their expected outer product."""
 
+from jarf.gradients._batches import ejop_of_batches
 from jarf.gradients._ejop import EJOP, expected_jacobian_outer_product, sum_blocks
 from jarf.gradients._input_gradients import Differences, forest_gradients, gradient_blocks
 from jarf.gradients._probes import (
+    choose_rows,
     column_mean,
     column_std,
     difference_steps,
+    first_rows,
+    learning_rows,
     probe_positions,
     robust_scale,
 )
@@ -17,13 +21,17 @@ __all__ = [
     "WIDE_FROM",
     "Differences",
     "WideEJOP",
+    "choose_rows",
     "column_mean",
     "column_std",
     "difference_steps",
+    "ejop_of_batches",
     "expected_jacobian_outer_product",
+    "first_rows",
     "forest_differences",
     "forest_gradients",
     "gradient_blocks",
+    "learning_rows",
     "probe_positions",
     "reference_differences",
     "robust_scale",

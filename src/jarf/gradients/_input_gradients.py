@@ -54,8 +54,8 @@ def gradient_blocks(
 
     Parameters
     ----------
-    model : estimator
-        Fitted surrogate.
+    model : estimator or PackedForest
+        Fitted surrogate. A packed forest knows no labels: ``y`` then holds numbers of outputs.
     X : ndarray of shape (n_rows, n_features)
     y : ndarray of shape (n_rows,) or None
         Observed labels, where ``outputs="observed"`` and the model is a classifier.
@@ -69,6 +69,10 @@ def gradient_blocks(
     ndarray of shape (block, 1 or n_outputs, n_features)
     """
     inner = thaw(model)
+    if isinstance(inner, PackedForest):
+        chosen = None if inner.n_outputs == 1 or outputs == "all" else np.asarray(y, np.int32)
+        yield from forest_gradients(inner, X, chosen, differences, n_jobs)
+        return
     observed = is_classifier(inner) and outputs == "observed"
     output = output_index(inner, y) if observed else None
     if hasattr(inner, "input_gradients"):

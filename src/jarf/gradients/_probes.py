@@ -3,9 +3,48 @@
 from __future__ import annotations
 
 import numpy as np
+from sklearn.utils.random import sample_without_replacement
 
 # A MAD of a normal variable is 0.6745 standard deviations.
 MAD_OF_NORMAL = 0.6745
+# Up to so many rows a choice among them permutes all; beyond, memory is bounded by the choice.
+MAX_PERMUTED = 2**24
+
+
+def choose_rows(n: int, size: int, rng: np.random.RandomState) -> np.ndarray:
+    """Draw ``size`` of ``n`` row numbers without replacement, in rising order.
+
+    All of them where ``size`` is not smaller; nothing is drawn then.
+    """
+    if size >= n:
+        return np.arange(n)
+    if n <= MAX_PERMUTED:
+        return np.sort(rng.choice(n, size=size, replace=False))
+    drawn = sample_without_replacement(n, size, method="tracking_selection", random_state=rng)
+    return np.sort(drawn)
+
+
+def first_rows(labels: np.ndarray) -> list[int]:
+    """Find one row of every class, without sorting all rows."""
+    return [int(np.argmax(labels == label)) for label in np.unique(labels)]
+
+
+def learning_rows(n: int, size: int | None, rng, always=tuple) -> np.ndarray | None:
+    """Draw the rows that surrogates learn from; None where all do.
+
+    Parameters
+    ----------
+    n : int
+        Number of rows.
+    size : int or None
+        How many at most.
+    rng : RandomState
+    always : callable
+        Says which rows are taken in any case (one of every class), if there is a choice.
+    """
+    if size is None or size >= n:
+        return None
+    return np.union1d(choose_rows(n, size, rng), np.asarray(always(), dtype=np.intp))
 
 
 def robust_scale(X: np.ndarray) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from jarf.report._build import build_report, load_results, summarise
 from jarf.report._claims import judge
+from jarf.report._compare import comparison_markdown, comparison_page
 from jarf.report._figures import draw_figures
 from jarf.report._markdown import headline_markdown, tables_markdown
 from jarf.report._page import claims_html, figure_html, page_html, simple_table, table_html
@@ -15,6 +16,8 @@ __all__ = [
     "beside_paper",
     "build_report",
     "claims_html",
+    "comparison_markdown",
+    "comparison_page",
     "draw_figures",
     "figure_html",
     "headline_markdown",

@@ -9,7 +9,17 @@ import numpy as np
 from jarf.bench import Results, ResultTable, get_dataset
 from jarf.bench.experiments import ABLATIONS, OBLIQUE, alignment_curves, metric_of
 from jarf.report._paper import paper_cell
-from jarf.report._style import GRID, INK, Painter, drawing, method_colour, method_marker
+from jarf.report._style import (
+    GRID,
+    INK,
+    Painter,
+    drawing,
+    full_mark,
+    method_colour,
+    method_legend,
+    method_marker,
+    subplots,
+)
 from jarf.report._tables import number
 
 __all__ = ["draw_figures"]
@@ -22,25 +32,9 @@ def draw_figures(results: Results, tables: dict[str, ResultTable]) -> list[Paint
     return [painter for painter in drawn if painter is not None]
 
 
-def _subplots(*args: Any, **kwargs: Any) -> Any:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    size = kwargs.pop("figsize")
-    figure = Figure(figsize=size, layout="constrained")
-    FigureCanvasAgg(figure)
-    return figure, figure.subplots(*args, **kwargs)
-
-
 def _hollow(ax: Any, x: float, y: float, colour: str) -> Any:
     """The paper's value: an open circle."""
     return ax.plot(x, y, "o", ms=6, mfc="none", mec=colour, mew=1.3, alpha=0.85)[0]
-
-
-def _full(ax: Any, x: float, y: float, colour: str, marker: str = "o") -> Any:
-    """Our value: a filled mark."""
-    size = 10 if marker == "*" else 6.5
-    return ax.plot(x, y, marker, ms=size, color=colour, mec="white", mew=0.5)[0]
 
 
 def _key(figure: Any, paper: bool = True, ours: str = "o") -> None:
@@ -60,7 +54,7 @@ def _simulation(results: Results, tables: dict[str, ResultTable]) -> Painter | N
     methods = results.methods(datasets)
     facts = {name: get_dataset(name).facts for name in datasets}
     sizes = sorted({f["d"] for f in facts.values()})
-    figure, axes = _subplots(1, len(sizes), figsize=(10.5, 4.2), sharey=True, squeeze=False)
+    figure, axes = subplots(1, len(sizes), figsize=(10.5, 4.2), sharey=True, squeeze=False)
     painter = Painter(
         "simulation",
         "Cohen's kappa against the angle of the boundary",
@@ -74,7 +68,7 @@ def _simulation(results: Results, tables: dict[str, ResultTable]) -> Painter | N
             _curve(painter, ax, results, here, method, methods)
         ax.set(title=f"d = {d:.0f}", xlabel="angle, degrees", xticks=[a for a, _ in here])
     axes[0][0].set_ylabel("Cohen's kappa")
-    _method_legend(figure, methods)
+    method_legend(figure, methods)
     return painter
 
 
@@ -87,25 +81,9 @@ def _curve(
     line = ax.plot([a for a, _ in points], [c.value for _, c in points], color=colour, lw=1.5)[0]
     painter.tag(line, method=method)
     for angle, cell in points:
-        mark = _full(ax, angle, cell.value, colour, method_marker(method))
+        mark = full_mark(ax, angle, cell.value, colour, method_marker(method))
         tip = f"{method}, {angle:.0f}°: kappa {number(cell.value)}"
         painter.tag(mark, f"{tip} ± {number(cell.se)}", method=method)
-
-
-def _method_legend(figure: Any, methods: list[str]) -> None:
-    from matplotlib.lines import Line2D
-
-    handles = [
-        Line2D(
-            *([], []),
-            color=method_colour(m, methods),
-            marker=method_marker(m),
-            ms=9 if method_marker(m) == "*" else 6,
-            label=m,
-        )
-        for m in methods
-    ]
-    figure.legend(handles=handles, loc="outside upper center", ncols=min(len(methods), 6))
 
 
 def _gains(results: Results, tables: dict[str, ResultTable]) -> Painter | None:
@@ -118,7 +96,7 @@ def _gains(results: Results, tables: dict[str, ResultTable]) -> Painter | None:
                 found.append((dataset, task, float(gap.mean()), _paper_gain(task, dataset)))
     if not found:
         return None
-    figure, ax = _subplots(figsize=(7.5, 1.3 + 0.3 * len(found)))
+    figure, ax = subplots(figsize=(7.5, 1.3 + 0.3 * len(found)))
     painter = Painter(
         "gains",
         "Gain of JARF over RF by dataset",
@@ -134,7 +112,7 @@ def _gains(results: Results, tables: dict[str, ResultTable]) -> Painter | None:
             tip = f"{dataset}, paper: {number(printed, 3, signed=True)} {metric_of(task)}"
             painter.tag(_hollow(ax, printed, place, colour), tip, dataset=dataset)
         tip = f"{dataset}, ours: {number(ours, 3, signed=True)} {metric_of(task)}"
-        painter.tag(_full(ax, ours, place, colour), tip, dataset=dataset)
+        painter.tag(full_mark(ax, ours, place, colour), tip, dataset=dataset)
     labels = [f"{d} (R²)" if task == "regression" else d for d, task, *_ in found]
     ax.set_yticks(range(len(found)), labels)
     ax.set_xlabel("JARF minus RF")
@@ -154,7 +132,7 @@ def _beeswarm(results: Results, tables: dict[str, ResultTable]) -> Painter | Non
     table = tables["beeswarm"]
     methods = [c.key for c in table.columns]
     datasets = [row.key for row in table.rows if row.kind == "dataset"]
-    figure, ax = _subplots(figsize=(9, 4.4))
+    figure, ax = subplots(figsize=(9, 4.4))
     painter = Painter(
         "beeswarm",
         "Effect size against RF, one mark per dataset",
@@ -168,7 +146,7 @@ def _beeswarm(results: Results, tables: dict[str, ResultTable]) -> Painter | Non
         cells = {d: paper_cell("beeswarm", d, method) for d in datasets}
         printed = {d: c["value"] for d, c in cells.items() if c}
         for values, side, draw, who in (
-            (ours, -0.17 if printed else 0.0, _full, "ours"),
+            (ours, -0.17 if printed else 0.0, full_mark, "ours"),
             (printed, 0.19, _hollow, "paper"),
         ):
             shifts = _swarm(np.array(list(values.values())), width=0.035, gap=0.008)
@@ -200,7 +178,7 @@ def _times(results: Results, tables: dict[str, ResultTable]) -> Painter | None:
     table = tables["times"]
     methods = [row.key for row in table.rows if (row.key, "time") in table.cells]
     methods.sort(key=lambda m: -table.cells[m, "time"].value)
-    figure, ax = _subplots(figsize=(8, 1.3 + 0.38 * len(methods)))
+    figure, ax = subplots(figsize=(8, 1.3 + 0.38 * len(methods)))
     painter = Painter(
         "times",
         "Median training time, in units of RF's",
@@ -256,7 +234,7 @@ def _mechanism(results: Results, tables: dict[str, ResultTable]) -> Painter | No
     columns = min(5, len(found))
     lines = -(-len(found) // columns)
     size = (2.3 * columns + 0.4, 2.0 * lines + 0.7)
-    figure, axes = _subplots(lines, columns, figsize=size, sharey=True, squeeze=False)
+    figure, axes = subplots(lines, columns, figsize=size, sharey=True, squeeze=False)
     painter = Painter(
         "mechanism",
         "Share of split normals in the span of the k leading EJOP eigenvectors",
@@ -269,7 +247,7 @@ def _mechanism(results: Results, tables: dict[str, ResultTable]) -> Painter | No
         _alignment_panel(painter, ax, dataset, curves)
     for ax in axes[:, 0]:
         ax.set_ylabel("s_k")
-    _method_legend(figure, list(OBLIQUE))
+    method_legend(figure, list(OBLIQUE))
     return painter
 
 
@@ -297,7 +275,7 @@ def _ablations(results: Results, tables: dict[str, ResultTable]) -> Painter | No
         return None
     table = tables["ablations"]
     names = [name for name in ABLATIONS if (name, "kappa") in table.cells][::-1]
-    figure, ax = _subplots(figsize=(7.5, 1.2 + 0.33 * len(names)))
+    figure, ax = subplots(figsize=(7.5, 1.2 + 0.33 * len(names)))
     painter = Painter(
         "ablations",
         "Ablations: change in kappa against default JARF",
@@ -313,7 +291,7 @@ def _ablations(results: Results, tables: dict[str, ResultTable]) -> Painter | No
             tip = f"{name}, paper: {number(printed['value'], 3, signed=True)}"
             painter.tag(_hollow(ax, printed["value"], place, method_colour("JARF")), tip)
         tip = f"{name}, ours: {number(cell.value, 4, signed=True)}{cell.mark}"
-        painter.tag(_full(ax, cell.value, place, method_colour("JARF")), tip)
+        painter.tag(full_mark(ax, cell.value, place, method_colour("JARF")), tip)
     ax.set_yticks(range(len(names)), [n + table.cells[n, "kappa"].mark for n in names])
     ax.set_xlabel("kappa, variant minus default")
     ax.grid(axis="y", visible=False)
@@ -326,7 +304,7 @@ def _subsample(results: Results, tables: dict[str, ResultTable]) -> Painter | No
         return None
     table = tables["subsample"]
     names = [row.key for row in table.rows if (row.key, "gain") in table.cells]
-    figure, ax = _subplots(figsize=(6.5, 3.2))
+    figure, ax = subplots(figsize=(6.5, 3.2))
     painter = Painter(
         "subsample",
         "Gain of JARF over RF in mean kappa, by number of probes",
@@ -344,7 +322,7 @@ def _subsample(results: Results, tables: dict[str, ResultTable]) -> Painter | No
         tip = f"m = {name}, paper: {number(printed[place], 3, signed=True)}"
         painter.tag(_hollow(ax, place, printed[place], colour), tip)
         tip = f"m = {name}, ours: {number(ours[place], 4, signed=True)}"
-        painter.tag(_full(ax, place, ours[place], colour), tip)
+        painter.tag(full_mark(ax, place, ours[place], colour), tip)
     ax.set_xticks(range(len(names)), [f"m = {name}" for name in names])
     ax.set_ylabel("gain in kappa")
     _key(figure)

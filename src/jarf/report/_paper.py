@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from functools import lru_cache
 from importlib.resources import files
 from typing import Any
@@ -38,53 +37,23 @@ def paper_reference(table: str) -> str:
 
 def beside_paper(table: ResultTable) -> dict[str, Any]:
     """A plain dict of a table, each cell with our number, the paper's and the difference."""
-    rows: list[dict[str, Any]] = []
-    for row in table.rows:
-        cells = {}
-        for column in table.columns:
-            cell = _joined(table, row.key, column.key)
-            if cell:
-                cells[column.key] = cell
-        rows.append(
-            {"key": row.key, "kind": row.kind, "label": row.label or row.key, "cells": cells}
-        )
-    if table.best_by_row:
-        for row_dict in rows:
-            if row_dict["kind"] == "dataset":
-                _mark_best(row_dict["cells"], [c.key for c in table.columns if c.kind == "method"])
-    return {
-        "id": table.id,
-        "title": table.title,
-        "reference": paper_reference(table.id),
-        "row_header": table.row_header,
-        "columns": [
-            {
-                "key": column.key,
-                "kind": column.kind,
-                "name": column.name or column.key,
-                "label": column.label or column.key,
-                "digits": column.digits,
-                "better": column.better,
-            }
-            for column in table.columns
-        ],
-        "rows": rows,
-        "notes": table.notes,
-    }
+    made = {**table.as_dict(), "reference": paper_reference(table.id)}
+    for row in made["rows"]:
+        cells = {c.key: _joined(table.id, row["key"], c.key, row["cells"]) for c in table.columns}
+        row["cells"] = {key: cell for key, cell in cells.items() if cell}
+        if table.best_by_row and row["kind"] == "dataset":
+            _mark_best(row["cells"], [c.key for c in table.columns if c.kind == "method"])
+    return made
 
 
-def _joined(table: ResultTable, row: str, column: str) -> dict[str, Any]:
-    ours, printed = table.cells.get((row, column)), paper_cell(table.id, row, column)
-    cell: dict[str, Any] = {}
-    if ours is not None:
-        se = None if ours.se is None or math.isnan(ours.se) else ours.se
-        cell = {"ours": ours.value, "se": se, "n": ours.n, "mark": ours.mark}
+def _joined(table: str, row: str, column: str, cells: dict[str, Any]) -> dict[str, Any]:
+    cell, printed = dict(cells.get(column, {})), paper_cell(table, row, column)
     if printed is not None:
+        if cell:
+            cell["difference"] = cell["ours"] - printed["value"]
         cell["paper"] = printed["value"]
         cell["paper_se"] = printed.get("se")
         cell["paper_mark"] = printed.get("mark", "")
-    if ours is not None and printed is not None:
-        cell["difference"] = ours.value - printed["value"]
     return cell
 
 

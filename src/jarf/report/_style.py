@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["GRID", "INK", "Painter", "drawing", "method_colour", "method_marker"]
+__all__ = [
+    "GRID",
+    "INK",
+    "Painter",
+    "drawing",
+    "full_mark",
+    "method_colour",
+    "method_legend",
+    "method_marker",
+    "subplots",
+]
 
 INK = "#1b1f24"  # becomes the page's text colour in the inline form
 GRID = "#8b949e"
@@ -79,11 +90,47 @@ def drawing() -> Iterator[Any]:
         "ytick.major.size": 0,
         "legend.frameon": False,
         "svg.fonttype": "none",
+        "text.parse_math": False,  # a column may be called $x
         "svg.hashsalt": "jarf",
         "figure.dpi": 100,
     }
-    with matplotlib.rc_context(settings):
+    with matplotlib.rc_context(settings), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing")  # the page has its own fonts
         yield matplotlib
+
+
+def subplots(*args: Any, **kwargs: Any) -> Any:
+    """A figure of its own, without pyplot, and its axes."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    size = kwargs.pop("figsize")
+    figure = Figure(figsize=size, layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure, figure.subplots(*args, **kwargs)
+
+
+def full_mark(ax: Any, x: float, y: float, colour: str, marker: str = "o") -> Any:
+    """A filled mark."""
+    size = 10 if marker == "*" else 6.5
+    return ax.plot(x, y, marker, ms=size, color=colour, mec="white", mew=0.5)[0]
+
+
+def method_legend(figure: Any, methods: list[str]) -> None:
+    """Colours and markers of the methods, above the figure."""
+    from matplotlib.lines import Line2D
+
+    handles = [
+        Line2D(
+            *([], []),
+            color=method_colour(m, methods),
+            marker=method_marker(m),
+            ms=9 if method_marker(m) == "*" else 6,
+            label=m,
+        )
+        for m in methods
+    ]
+    figure.legend(handles=handles, loc="outside upper center", ncols=min(len(methods), 6))
 
 
 class Painter:

@@ -74,6 +74,11 @@ class Cell:
     n: int | None = None
     mark: str = ""
 
+    def as_dict(self) -> dict[str, Any]:
+        """A plain dict for JSON."""
+        se = None if self.se is None or np.isnan(self.se) else self.se
+        return {"ours": self.value, "se": se, "n": self.n, "mark": self.mark}
+
 
 @dataclass(frozen=True)
 class Row:
@@ -112,6 +117,58 @@ class ResultTable:
     notes: list[str] = field(default_factory=list)
     row_header: str = "dataset"
     best_by_row: bool = False
+    best_by_column: bool = False
+
+    def as_dict(self) -> dict[str, Any]:
+        """A plain dict for JSON, pages and Markdown."""
+        made = self._as_dict()
+        if self.best_by_column:
+            for column in made["columns"]:
+                _mark_best(column, [row["cells"].get(column["key"]) for row in made["rows"]])
+        return made
+
+    def _as_dict(self) -> dict[str, Any]:
+        return {
+            "id": self.id,
+            "title": self.title,
+            "reference": "",
+            "row_header": self.row_header,
+            "columns": [
+                {
+                    "key": column.key,
+                    "kind": column.kind,
+                    "name": column.name or column.key,
+                    "label": column.label or column.key,
+                    "digits": column.digits,
+                    "better": column.better,
+                }
+                for column in self.columns
+            ],
+            "rows": [
+                {
+                    "key": row.key,
+                    "kind": row.kind,
+                    "label": row.label or row.key,
+                    "cells": {
+                        column.key: self.cells[row.key, column.key].as_dict()
+                        for column in self.columns
+                        if (row.key, column.key) in self.cells
+                    },
+                }
+                for row in self.rows
+            ],
+            "notes": self.notes,
+        }
+
+
+def _mark_best(column: dict[str, Any], cells: list[dict[str, Any] | None]) -> None:
+    """Mark the best cells of a column, as far as its digits tell."""
+    values = {place: round(c["ours"], column["digits"]) for place, c in enumerate(cells) if c}
+    top = max if column["better"] == "high" else min
+    for place, value in values.items():
+        cell = cells[place]
+        if cell is not None and column["better"]:
+            cell["best"] = value == top(values.values())
 
 
 @dataclass(frozen=True)

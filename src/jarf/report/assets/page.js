@@ -69,7 +69,7 @@
   const compare = (a, b) => {
     if (a === null || b === null) return (a === null) - (b === null);
     return typeof a === "number" && typeof b === "number" ? a - b
-      : String(a).localeCompare(String(b));
+      : String(a).localeCompare(String(b), undefined, { numeric: true });
   };
   const sort = (head) => {
     const table = head.closest("table");

@@ -1,0 +1,268 @@
+"""Size: memory, time against rows, threads, and what trees on parts of the rows cost.
+
+    python benchmarks/scale.py [--rows 1000000] [--only memory curve threads accuracy dask]
+                               [--markdown out.md]
+
+Data are made: d = 50 normal columns in float32 and two classes, whose boundary is oblique in ten of
+the columns. Memory is the rise of the peak of a fresh process over what it held with the table
+loaded, in units of the table. Where JARF_DATA is set, accuracy is measured on covertype and adult
+too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+N_COLUMNS = 50
+# The forest's own arrays are not copies of the input: few trees, so that copies are seen.
+MEMORY_TREES = 10
+CURVE = (100_000, 200_000, 400_000, 1_000_000)
+ACCURACY_ROWS, TEST_ROWS = 50_000, 20_000
+GROUPS = (1, 2, 4, 8, 16)
+
+
+def make_table(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Rows in float32, made block by block, and their classes."""
+    rng = np.random.default_rng(seed)
+    X = np.empty((n, N_COLUMNS), np.float32)
+    y = np.empty(n, np.int64)
+    normal = np.random.default_rng(12345).normal(size=(2, 10)).astype(np.float32)
+    for start in range(0, n, 10_000):
+        block = X[start : start + 10_000]
+        rng.standard_normal(out=block, dtype=np.float32)
+        score = block[:, :10] @ normal.T
+        y[start : start + 10_000] = (score[:, 0] > 0) ^ (score[:, 1] > 1.5)
+    return X, y
+
+
+def jarf_model(n_trees: int, n_jobs: int = 2):
+    from jarf import JARFClassifier
+
+    return JARFClassifier(n_estimators=n_trees, n_jobs=n_jobs, random_state=0)
+
+
+def peak(field: str = "VmHWM") -> int:
+    """Bytes of the process: the highest so far, or now (VmRSS)."""
+    with open("/proc/self/status") as file:
+        line = next(line for line in file if line.startswith(field))
+    return int(line.split()[1]) * 1024
+
+
+def fresh(call: str, *arguments) -> dict:
+    """Run a function of this file in a process of its own; return what it prints as JSON."""
+    code = f"import json, scale; print(json.dumps(scale.{call}(*{arguments!r})))"
+    folder = Path(__file__).parent
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=True
+    )
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def fit_once(n: int, n_jobs: int = 2) -> dict:
+    """Time and memory of one fit of JARF."""
+    X, y = make_table(n)
+    jarf_model(2).fit(X[:500], y[:500])  # load everything first
+    before = peak("VmRSS")
+    Path("/proc/self/clear_refs").write_text("5")  # forget the peak so far
+    start = time.perf_counter()
+    model = jarf_model(MEMORY_TREES, n_jobs).fit(X, y)
+    seconds = time.perf_counter() - start
+    rise = (peak() - before) / X.nbytes
+    forest = model.estimator_.forest_
+    arrays = [value for value in vars(forest).values() if isinstance(value, np.ndarray)]
+    return {
+        "rows": n,
+        "seconds": seconds,
+        **model.stage_times_,
+        "peak_over_input": rise,
+        "with_input": rise + 1,
+        "forest_over_input": sum(array.nbytes for array in arrays) / X.nbytes,
+    }
+
+
+def memory(rows: int, _: int) -> list[dict]:
+    """Peak memory of JARF's fit."""
+    return [fresh("fit_once", rows)]
+
+
+def curve(rows: int, _: int) -> list[dict]:
+    """Time of JARF's fit against the number of rows."""
+    results = [fresh("fit_once", n) for n in CURVE if n <= rows]
+    for result in results:
+        result["seconds_per_million"] = result["seconds"] / result["rows"] * 1e6
+        result["engine_per_million"] = result["fit"] / result["rows"] * 1e6
+    return results
+
+
+def seconds(call, repeats: int) -> float:
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - start)
+    return statistics.median(times)
+
+
+def threads(rows: int, repeats: int) -> list[dict]:
+    """One thread against two: the EJOP alone, and the engine alone."""
+    from sklearn.ensemble import RandomForestClassifier
+
+    from jarf import expected_jacobian_outer_product
+    from jarf.ensemble import AxisForestClassifier, SPORFClassifier
+
+    X, y = make_table(min(rows, 200_000))
+    surrogate = RandomForestClassifier(50, n_jobs=2, random_state=0).fit(X[:20_000], y[:20_000])
+    few = slice(0, 100_000)
+    tasks = {
+        "EJOP, 100,000 probes": lambda n_jobs: expected_jacobian_outer_product(
+            surrogate, X[few], y[few], n_jobs=n_jobs
+        ),
+        f"engine, plain axes, {len(X):,} rows": lambda n_jobs: AxisForestClassifier(
+            10, n_jobs=n_jobs, random_state=0
+        ).fit(X, y),
+        f"engine, SPORF, {len(X):,} rows": lambda n_jobs: SPORFClassifier(
+            6, n_jobs=n_jobs, random_state=0
+        ).fit(X, y),
+    }
+    results = []
+    for name, call in tasks.items():
+        pairs = [(seconds(lambda c=call: c(1), 1), seconds(lambda c=call: c(2), 1))]
+        pairs += [
+            (seconds(lambda c=call: c(1), 1), seconds(lambda c=call: c(2), 1))
+            for _ in range(repeats - 1)
+        ]
+        ratio = statistics.median(one / two for one, two in pairs)
+        results.append(
+            {"what": name, "n_jobs=1": pairs[-1][0], "n_jobs=2": pairs[-1][1], "ratio": ratio}
+        )
+    return results
+
+
+def accuracy_tables() -> dict:
+    """Train and test parts of made data and, where there is a folder of data, of covertype."""
+    X, y = make_table(ACCURACY_ROWS + TEST_ROWS)
+    tables = {"made": (X, y)}
+    if os.environ.get("JARF_DATA"):
+        from _data import load
+
+        tables["covertype"] = load("covertype", ACCURACY_ROWS + TEST_ROWS)
+        tables["adult (numbers)"] = load("adult")
+    return {
+        name: (X[:-TEST_ROWS], X[-TEST_ROWS:], y[:-TEST_ROWS], y[-TEST_ROWS:])
+        for name, (X, y) in tables.items()
+    }
+
+
+def accuracy(_: int, repeats: int) -> list[dict]:
+    """What it costs that a tree sees a part of the rows: test accuracy against the local forest."""
+    import dask.array as da
+
+    from jarf import dask as on_dask
+
+    results = []
+    for name, (X, Z, y, z) in accuracy_tables().items():
+        dX = da.from_array(np.ascontiguousarray(X), chunks=(-(-len(X) // 16), X.shape[1]))
+        for kind, settings in (
+            ("JARFClassifier", {"n_estimators": 50}),
+            ("JacobianForestClassifier", {"n_estimators": 50}),
+        ):
+            scores = {}
+            for groups in GROUPS:
+                rows = -(-len(X) // groups)
+                made = [
+                    getattr(on_dask, kind)(**settings, rows_per_tree=rows, random_state=seed)
+                    for seed in range(repeats)
+                ]
+                scores[groups] = statistics.mean(
+                    model.fit(dX, y).to_local().score(Z, z) for model in made
+                )
+            results.append(
+                {
+                    "table": f"{name}, {len(X):,} x {X.shape[1]}",
+                    "forest": kind,
+                    "all rows": scores[1],
+                    **{f"1/{groups}": scores[groups] - scores[1] for groups in GROUPS[1:]},
+                }
+            )
+    return results
+
+
+def dask(rows: int, _: int) -> list[dict]:
+    """The same fit on a LocalCluster of two workers with one thread, against a local one."""
+    import dask.array as da
+    from distributed import Client, LocalCluster
+
+    from jarf import dask as on_dask
+
+    n = min(rows, 200_000)
+    X, y = make_table(n)
+    local = seconds(lambda: jarf_model(50).fit(X, y), 1)
+    with LocalCluster(2, threads_per_worker=1, dashboard_address=":0") as cluster, Client(cluster):
+        dX = da.from_array(X, chunks=(n // 10, N_COLUMNS)).persist()
+        model = on_dask.JARFClassifier(n_estimators=50, n_jobs=2, random_state=0)
+        there = seconds(lambda: model.fit(dX, y), 1)
+        mapping = seconds(lambda: model.predict(dX).compute(), 1)
+    return [
+        {
+            "rows": n,
+            "local fit": local,
+            "Dask fit": there,
+            "ratio": there / local,
+            **model.stage_times_,
+            "Dask predict": mapping,
+        }
+    ]
+
+
+SECTIONS = {
+    "memory": memory,
+    "curve": curve,
+    "threads": threads,
+    "accuracy": accuracy,
+    "dask": dask,
+}
+
+
+def as_markdown(rows: list[dict]) -> str:
+    def cell(value) -> str:
+        return (
+            f"{value:.3f}"
+            if isinstance(value, float)
+            else f"{value:,}"
+            if isinstance(value, int)
+            else value
+        )
+
+    names = list(rows[0])
+    lines = [names, ["---"] * len(names), *([cell(row[name]) for name in names] for row in rows)]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--only", nargs="+", choices=SECTIONS, default=list(SECTIONS))
+    parser.add_argument("--markdown", type=Path, help="write the tables to this file too")
+    options = parser.parse_args()
+    texts = []
+    for name in options.only:
+        section = SECTIONS[name]
+        rows = section(options.rows, options.repeats)
+        texts.append(f"## {name}: {section.__doc__}\n\n{as_markdown(rows)}\n")
+        print(texts[-1], flush=True)
+    if options.markdown:
+        options.markdown.write_text("\n".join(texts))
+
+
+if __name__ == "__main__":
+    main()

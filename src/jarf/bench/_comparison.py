@@ -1,0 +1,173 @@
+"""What a comparison found, out of stored rows, as one object."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from jarf.bench._comparison_tables import curve_table, pair_table, score_table, time_table
+from jarf.bench._findings import METRICS, answer, deciding_metric, paired_methods
+from jarf.bench._methods import get_method
+from jarf.bench._own_table import OwnTable
+from jarf.bench._protocol import numeric_columns
+from jarf.bench._sources import TableError
+from jarf.bench.experiments import Results
+
+__all__ = ["Comparison", "compare_rows"]
+
+
+class Comparison:
+    """The result of `compare`.
+
+    A notebook shows it as a page; ``print`` shows the answer.
+
+    Parameters
+    ----------
+    summary : dict
+        Everything that was found, as plain values.
+
+    Attributes
+    ----------
+    summary : dict
+    answer : list of str
+        The finding in sentences.
+    scores : dict of str to float
+        Mean of the deciding metric over the splits, by method, the best first.
+    """
+
+    def __init__(self, summary: dict[str, Any]):
+        self.summary = summary
+        self.answer: list[str] = summary["answer"]
+        self.scores: dict[str, float] = summary["scores"]
+        self._page = ""
+
+    def json(self) -> str:
+        """Everything that was found, as JSON."""
+        return json.dumps(self.summary, indent=1, allow_nan=False) + "\n"
+
+    def markdown(self) -> str:
+        """The answer and the tables, as Markdown."""
+        from jarf import report  # drawn by the next folder, only when asked for
+
+        return report.comparison_markdown(self.summary)
+
+    def html(self) -> str:
+        """One page that needs nothing else."""
+        from jarf import report
+
+        self._page = self._page or report.comparison_page(self.summary)
+        return self._page
+
+    def save(self, folder: Any) -> Path:
+        """Write ``index.html``, ``comparison.json`` and ``comparison.md``; return the page."""
+        target = Path(folder)
+        target.mkdir(parents=True, exist_ok=True)
+        (target / "comparison.json").write_text(self.json(), "utf-8")
+        (target / "comparison.md").write_text(self.markdown(), "utf-8")
+        page = target / "index.html"
+        page.write_text(self.html(), "utf-8")
+        return page
+
+    def __repr__(self) -> str:
+        return "\n".join(self.answer)
+
+    def _repr_html_(self) -> str:
+        """The page in a frame of its own, so that its style stays in it."""
+        page = escape(self.html())
+        return f'<iframe srcdoc="{page}" style="width: 100%; height: 46rem; border: 0"></iframe>'
+
+
+def compare_rows(
+    rows: Sequence[dict[str, Any]],
+    geometry: dict[str, Any],
+    table: OwnTable,
+    facts: dict[str, Any],
+    left_out: Sequence[str] = (),
+    metric: str | None = None,
+) -> Comparison:
+    """Sum stored rows of one table up.
+
+    Parameters
+    ----------
+    rows : sequence of dict
+        Of all fits, those of the learning curve and the grid searches included.
+    geometry : dict
+        As made by `directions_of`.
+    table : OwnTable
+    facts : dict
+        Settings and environment, handed on.
+    left_out : sequence of str
+        What to say about methods that took no part.
+    metric : str or None
+        The one that decides; None: kappa, or R2 in regression.
+    """
+    metric = deciding_metric(table.task, metric)
+    whole = Results([row for row in rows if row["cap"] == 0])
+    name = rows[0]["dataset"]
+    methods = [m for m in whole.methods([name]) if len(whole.splits(name, m, metric))]
+    if not methods:
+        reasons = sorted({row["error"] for row in rows if row["status"] != "ok"})
+        raise TableError("every fit failed: " + "; ".join(reasons)[:500])
+    scores = {m: float(whole.splits(name, m, metric).mean()) for m in methods}
+    good = METRICS[metric][1] == "high"
+    order = sorted(methods, key=lambda m: -scores[m] if good else scores[m])
+    pairs = paired_methods(whole, name, order, metric)
+    races = whole.extras(name, "JF", "geometry")
+    curve = curve_table(rows, name, order, metric)
+    summary = {
+        "table": _table_facts(table),
+        "metric": metric,
+        "metric_label": METRICS[metric][0],
+        "answer": answer(order, scores, pairs, metric, races),
+        "scores": {m: scores[m] for m in order},
+        "splits": {m: _values(whole, name, m, metric) for m in order},
+        "pairs": [pair.as_dict() for pair in pairs],
+        "tables": [
+            score_table(whole, name, order, table.task, metric).as_dict(),
+            pair_table(pairs, whole, metric).as_dict(),
+            time_table(whole, name, order).as_dict(),
+            *([] if curve is None else [curve.as_dict()]),
+        ],
+        "races": dict(Counter(races).most_common()),
+        "directions": geometry,
+        "methods": [{"name": m, "note": get_method(m).note} for m in order],
+        "left_out": list(left_out),
+        "notes": table.notes,
+        "warnings": table.warnings,
+        "errors": _errors(rows),
+        "settings": facts,
+    }
+    return Comparison(summary)
+
+
+def _values(results: Results, name: str, method: str, metric: str) -> list[float]:
+    return [round(float(value), 6) for value in results.splits(name, method, metric)]
+
+
+def _table_facts(table: OwnTable) -> dict[str, Any]:
+    n_numbers = len(numeric_columns(table.X))
+    facts: dict[str, Any] = {
+        "label": table.label,
+        "target": table.target,
+        "task": table.task,
+        "n_rows": table.n_rows,
+        "n_columns": table.n_columns,
+        "rows_used": len(table.y),
+        "columns_used": table.X.shape[1],
+        "numbers": n_numbers,
+        "categories": table.X.shape[1] - n_numbers,
+    }
+    if table.task == "classification":
+        counted = Counter(map(str, table.y.tolist())).most_common()
+        facts["classes"] = dict(counted[:12])
+        facts["n_classes"] = len(counted)
+    return facts
+
+
+def _errors(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    counted = Counter((row["method"], row["error"]) for row in rows if row["status"] != "ok")
+    return [{"method": m, "error": e, "fits": n} for (m, e), n in counted.items()]

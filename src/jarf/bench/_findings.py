@@ -1,0 +1,163 @@
+"""Who is ahead of whom, whether it is more than noise, and the answer in sentences."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from jarf.bench._sources import TableError
+from jarf.bench._statistics import PairedTest, corrected_t_test, holm
+from jarf.bench.experiments import Results
+
+__all__ = ["LEVEL", "METRICS", "METRICS_OF", "Pair", "answer", "deciding_metric", "paired_methods"]
+
+METRICS = {  # label, and which end is good
+    "kappa": ("Cohen's kappa", "high"),
+    "accuracy": ("accuracy", "high"),
+    "macro_f1": ("macro F1", "high"),
+    "brier": ("Brier score", "low"),
+    "log_loss": ("log-loss", "low"),
+    "ece": ("calibration error", "low"),
+    "r2": ("R²", "high"),
+    "rmse": ("RMSE (s.d.)", "low"),
+}
+METRICS_OF = {
+    "classification": ("kappa", "accuracy", "macro_f1", "brier", "log_loss", "ece"),
+    "regression": ("r2", "rmse"),
+}
+_WORDS = {
+    "RF": "the random forest",
+    "XGB": "tuned XGBoost",
+    "JARF": "the paper's JARF",
+    "JF": "the Jacobian forest",
+}
+LEVEL = 0.05
+
+
+def deciding_metric(task: str, metric: str | None) -> str:
+    """The metric asked for, or the usual one of the task; one of another task is an error."""
+    known = METRICS_OF[task]
+    if metric is not None and metric not in known:
+        raise TableError(f"the metric of {task} is one of {', '.join(known)}, not {metric!r}")
+    return metric or known[0]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """How far one method is ahead of another; positive is better whatever the metric."""
+
+    first: str
+    second: str
+    test: PairedTest
+    p: float  # Holm's
+
+    @property
+    def verdict(self) -> str:
+        """Whether the difference is more than noise, in words."""
+        if self.p < LEVEL:
+            return "more than noise"
+        return "perhaps more than noise" if self.test.p < LEVEL else "within noise"
+
+    def as_dict(self) -> dict[str, Any]:
+        """A plain dict for JSON."""
+        test = self.test
+        values = {"gain": test.mean, "low": test.low, "high": test.high, "p": test.p}
+        plain = {k: None if np.isnan(v) else round(v, 6) for k, v in values.items()}
+        names = {"first": self.first, "second": self.second}
+        return {**names, **plain, "holm_p": round(self.p, 6), "verdict": self.verdict}
+
+
+def paired_methods(results: Results, name: str, order: list[str], metric: str) -> list[Pair]:
+    """All pairs, the better method first."""
+    frame = results.frame
+    share = float(frame["n_test"].mean() / frame["n_train"].mean())
+    sign = 1.0 if METRICS[metric][1] == "high" else -1.0
+    tests = {}
+    for first, second in combinations(order, 2):
+        gap = sign * results.paired(name, (first, ""), (second, ""), metric)
+        if len(gap):
+            tests[first, second] = corrected_t_test(gap, share)
+    adjusted = holm([1.0 if np.isnan(test.p) else test.p for test in tests.values()])
+    pairs = [
+        Pair(*key, test, float(p)) for (key, test), p in zip(tests.items(), adjusted, strict=True)
+    ]
+    return sorted(pairs, key=lambda pair: -pair.test.mean)
+
+
+def answer(
+    order: list[str],
+    scores: dict[str, float],
+    pairs: list[Pair],
+    metric: str,
+    races: list[str],
+) -> list[str]:
+    """The finding in sentences, the most important first.
+
+    Parameters
+    ----------
+    order : list of str
+        Methods, the best first.
+    scores : dict of str to float
+        Their means.
+    pairs : list of Pair
+    metric : str
+    races : list of str
+        Which geometry the Jacobian forest chose on each split.
+    """
+    best, label = order[0], METRICS[metric][0]
+    text = f"On this table {_word(best)} scores best: {label} {scores[best]:.3f}"
+    if len(order) == 1:
+        return [f"{text}. There is nothing to compare it with."]
+    by_names = {frozenset((p.first, p.second)): p for p in pairs}
+    nearest = by_names.get(frozenset(order[:2]))
+    if nearest is None:
+        return [f"{text}. The others share no split with it."]
+    said = [
+        f"{text}, {abs(nearest.test.mean):.3f} better than {_word(order[1])}; the difference is "
+        f"{nearest.verdict} (p = {nearest.p:.2g} after Holm's correction)."
+    ]
+    rivals = [by_names.get(frozenset((best, other))) for other in order[2:]]
+    for verdict in ("within noise", "perhaps more than noise"):
+        close = [_word(p.second) for p in rivals if p is not None and p.verdict == verdict]
+        if close:
+            said.append(f"The lead over {' and '.join(close)} is {verdict}.")
+    own = by_names.get(frozenset(("JF", "RF")))
+    if own is not None:
+        said.append(_against_forest(own))
+    if races:
+        said.append(_race(races))
+    if metric in ("kappa", "r2") and scores[best] < 0.01:
+        said.append("No method does better than guessing: read nothing into their order.")
+    return said
+
+
+def _word(method: str) -> str:
+    return _WORDS.get(method, method)
+
+
+def _signed(value: float) -> str:
+    text = f"{value:+.3f}"
+    return text.lstrip("+-") if float(text) == 0 else text
+
+
+def _against_forest(pair: Pair) -> str:
+    test, wins = pair.test, pair.first == "JF"
+    sign = 1 if wins else -1
+    ends = sorted((sign * test.low, sign * test.high))
+    verb = "gains" if wins else "loses"
+    return (
+        f"The Jacobian forest {verb} {abs(test.mean):.3f} {'over' if wins else 'against'} the "
+        f"random forest (95 % interval {_signed(ends[0])} to {_signed(ends[1])}): {pair.verdict}."
+    )
+
+
+def _race(races: list[str]) -> str:
+    plain = sum(winner == "axes" for winner in races)
+    if plain == len(races):
+        return "Its own race chose plain axes in every split: rotated cuts did not pay there."
+    others = len(races) - plain
+    text = f"Its own race chose rotated or weighted cuts in {others} of {len(races)} splits"
+    return text + (", plain axes in the others." if plain else ".")

@@ -1,0 +1,122 @@
+"""What the estimators on Dask share: parameters of the local ones, lazy answers, the way back."""
+
+from __future__ import annotations
+
+from inspect import Parameter, Signature, signature
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from dask.base import is_dask_collection
+
+from jarf._sklearn import Interval
+from jarf.dask._lazy import distributed_score, lazily
+from jarf.dask._partitions import Partitions, check_table
+
+ROWS_PER_TREE = Parameter("rows_per_tree", Parameter.KEYWORD_ONLY, default=500_000)
+
+
+def on_dask(cls):
+    """Give a class the parameters of its local estimator, and ``rows_per_tree`` if it grows trees.
+
+    The names are in the signature, where scikit-learn and help look for them.
+    """
+    own = (ROWS_PER_TREE,) if cls._grows_trees else ()
+    every = Signature([*signature(cls._local).parameters.values(), *own])
+
+    def __init__(self, *args, **kwargs):
+        bound = every.bind(*args, **kwargs)
+        bound.apply_defaults()
+        for name, value in bound.arguments.items():
+            setattr(self, name, value)
+
+    me = Parameter("self", Parameter.POSITIONAL_ONLY)
+    __init__.__signature__ = every.replace(parameters=[me, *every.parameters.values()])  # type: ignore[attr-defined]
+    cls.__init__ = __init__
+    rules = {ROWS_PER_TREE.name: [Interval(Integral, 100, None, closed="left")]} if own else {}
+    cls._parameter_constraints = {**cls._local._parameter_constraints, **rules}
+    return cls
+
+
+class OnDask:
+    """Makes a local estimator answer lazily. Left of it in the order of bases."""
+
+    _local: Any
+    _grows_trees = True
+
+    def to_local(self):
+        """Return the local estimator with everything that was learned.
+
+        Returns
+        -------
+        estimator
+            Of the same name in ``jarf``; it needs no Dask.
+        """
+        names = signature(self._local).parameters
+        local = self._local(**{name: getattr(self, name) for name in names})
+        own = {*names, ROWS_PER_TREE.name}
+        vars(local).update((name, value) for name, value in vars(self).items() if name not in own)
+        return local
+
+    def _lazily(self, method: str, X: Any) -> Any:
+        """Answer lazily to a Dask collection, at once to anything else."""
+        if not is_dask_collection(X):
+            return getattr(super(), method)(X)
+        local = self.to_local()
+        like = getattr(local, method)(_example(check_table(X)))
+        return lazily(local, method, X, np.asarray(like))
+
+    def predict(self, X):
+        """Predict every row, lazily.
+
+        Parameters
+        ----------
+        X : dask array or DataFrame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        dask array of shape (n_samples,)
+        """
+        return self._lazily("predict", X)
+
+    def score(self, X, y, sample_weight=None):
+        """Return the accuracy, or R2, summed over partitions.
+
+        Parameters
+        ----------
+        X : dask array or DataFrame of shape (n_samples, n_features)
+        y : dask array or Series of shape (n_samples,)
+        sample_weight : dask array or Series of shape (n_samples,), default=None
+
+        Returns
+        -------
+        float
+        """
+        if not is_dask_collection(X):
+            return super().score(X, y, sample_weight)  # type: ignore[misc]
+        parts = Partitions(X, y, sample_weight, self._classifies)  # type: ignore[attr-defined]
+        return distributed_score(self.to_local(), parts)
+
+
+class OnDaskClassifier(OnDask):
+    """Adds probabilities."""
+
+    def predict_proba(self, X):
+        """Predict class probabilities, lazily.
+
+        Parameters
+        ----------
+        X : dask array or DataFrame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        dask array of shape (n_samples, n_classes)
+        """
+        return self._lazily("predict_proba", X)
+
+
+def _example(meta: Any) -> Any:
+    """One row of a table, to see what an answer looks like."""
+    if not hasattr(meta, "iloc"):
+        return np.zeros((1, meta.shape[1]), dtype=meta.dtype)
+    return meta.reindex([0])

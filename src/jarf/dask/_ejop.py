@@ -1,0 +1,92 @@
+"""The EJOP of a table in partitions: each gives a sum with a count, a tree of tasks adds them."""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import add
+from typing import Any
+
+import numpy as np
+from dask import delayed
+
+from jarf._progress import Stages
+from jarf.dask._boosting import distributed_surrogate, is_distributed
+from jarf.dask._cluster import compute, shared, tree_reduced
+from jarf.dask._encoding import Sample
+from jarf.geometry import JacobianPreconditioner
+from jarf.gradients import choose_rows
+
+# Numbers of single probes are drawn on the client; beyond so many, all rows are as cheap.
+MAX_PROBES = 10_000_000
+
+
+def fit_preconditioner(
+    preconditioner: JacobianPreconditioner, surrogate: Any, sample: Sample, rng: Any, stages: Stages
+) -> None:
+    """Fit a local preconditioner to a table in partitions.
+
+    Scales, range, steps and the surrogate come from the sample, gradients from probes among all
+    rows. The random numbers are those of a local fit.
+
+    Parameters
+    ----------
+    preconditioner : JacobianPreconditioner
+        With ``table_`` and the names that belong to it.
+    surrogate : estimator
+    sample : Sample
+    rng : RandomState
+    stages : Stages
+    """
+    parts = sample.parts
+    if is_distributed(surrogate):
+        with stages.stage("surrogate"):
+            surrogate = distributed_surrogate(surrogate, sample, rng)
+    preconditioner._learn(surrogate, rng, stages, sample.X, sample.y, sample.weights)
+    with stages.stage("gradients"):
+        wanted = preconditioner._count_probes(parts.n_rows, stages)
+        if MAX_PROBES < wanted < parts.n_rows:
+            raise ValueError(
+                f"n_probes asks for {wanted} of {parts.n_rows} rows. Give at most {MAX_PROBES}, or "
+                "1.0 for all rows."
+            )
+        probes = None if wanted >= parts.n_rows else choose_rows(parts.n_rows, wanted, rng)
+        preconditioner._estimate(_summed(preconditioner, sample, probes))
+    preconditioner.stage_times_ = stages.times
+
+
+def _summed(preconditioner: JacobianPreconditioner, sample: Sample, probes: np.ndarray | None):
+    parts = sample.parts
+    differentiation = shared(_Task(preconditioner, sample))
+    ejop_of = delayed(_ejop_of, pure=False)
+    pieces = zip(parts.blocks(), parts.places(probes), sample.corrections(), strict=True)
+    tasks = [
+        ejop_of(differentiation, block, places, correction)
+        for (block, places, correction), size in zip(pieces, parts.sizes, strict=True)
+        if size and (places is None or len(places))
+    ]
+    return compute([tree_reduced(_add, tasks)])[0]
+
+
+class _Task:
+    """What the EJOP of a block needs to know."""
+
+    def __init__(self, preconditioner: JacobianPreconditioner, sample: Sample):
+        self.encoding = sample.encoding()
+        self.differentiation = preconditioner._differentiation()
+        self.coded, self.classes = preconditioner._coded, sample.parts.classes
+
+    def labels(self, y: np.ndarray) -> np.ndarray:
+        return np.searchsorted(self.classes, y) if self.coded else y
+
+
+def _ejop_of(task: _Task, block, places, correction):
+    X = task.encoding.matrix(block, correction)
+    y, weights = block.y, block.weights
+    if places is not None:
+        X, y = X[places], y[places]
+        weights = None if weights is None else weights[places]
+    return task.differentiation.ejop(X, task.labels(y), weights, n_jobs=1)
+
+
+def _add(parts: list[Any]) -> Any:
+    return reduce(add, parts)

@@ -1,0 +1,166 @@
+"""JARF on Dask."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+
+from jarf import ensemble
+from jarf._progress import Stages
+from jarf._sklearn import fit_context, set_random_states
+from jarf.dask._base import OnDask, OnDaskClassifier, on_dask
+from jarf.dask._boosting import distributed, fit_booster, is_distributed
+from jarf.dask._ejop import fit_preconditioner
+from jarf.dask._encoding import Sample
+from jarf.dask._forests import grow_forest
+from jarf.dask._partitions import Partitions
+from jarf.dask._preconditioner import FLOATS
+from jarf.ensemble._oblique import ObliqueForest
+from jarf.gradients import learning_rows
+from jarf.surrogate import default_surrogate
+
+
+class _FitJARF:
+    """Fitting, for the classifier and the regressor."""
+
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(self: Any, X, y, sample_weight=None):
+        """Fit surrogate, preconditioner and final ensemble.
+
+        Parameters
+        ----------
+        X : dask array or DataFrame of shape (n_samples, n_features)
+        y : dask array or Series of shape (n_samples,)
+            In the partitions of ``X``.
+        sample_weight : dask array or Series of shape (n_samples,), default=None
+            Weights of the rows in all three.
+
+        Returns
+        -------
+        self
+        """
+        surrogate = self.surrogate
+        surrogate = default_surrogate(self._classifies) if surrogate is None else surrogate
+        final = self._final()
+        self._check_models(surrogate)
+        parts = Partitions(X, y, sample_weight, self._classifies)
+        parts.weigh_classes(getattr(self, "class_weight", None))
+        rng = check_random_state(self.random_state)
+        rows = learning_rows(parts.n_rows, self.surrogate_rows, rng, lambda: parts.first_rows)
+        sample = Sample(self, parts, rows, FLOATS)
+        stages = Stages(type(self).__name__, self.verbose)
+
+        self._encode(sample.y)  # sets classes_: the sample holds a row of each
+        self.preconditioner_ = self._preconditioner(surrogate, rng)
+        fit_preconditioner(self.preconditioner_, distributed(surrogate), sample, rng, stages)
+        linear = self.preconditioner_._map
+        if is_distributed(final):
+            with stages.stage("fit"):
+                self.estimator_ = fit_booster(final, sample, rng, linear)
+        else:
+            set_random_states(final, rng)
+            self.estimator_ = grow_forest(final, sample, self.rows_per_tree, stages, linear)
+            self.estimator_.n_jobs = final.n_jobs if self.n_jobs is None else self.n_jobs
+            if self._classifies:
+                self.estimator_.classes_ = np.arange(len(self.classes_))
+                self.estimator_.n_classes_ = len(self.classes_)
+        self.stage_times_ = stages.times
+        return self
+
+    def _final(self: Any) -> Any:
+        """The final ensemble, not fitted, as workers train it."""
+        if self.share != "global":
+            raise ValueError(
+                "share='per-tree' needs every gradient in one place and is not there on Dask. Use "
+                "share='global'."
+            )
+        final = self._default_ensemble() if self.estimator is None else clone(self.estimator)
+        final = distributed(final)
+        if not (isinstance(final, ObliqueForest) or is_distributed(final)):
+            raise ValueError(
+                f"{type(final).__name__} cannot be trained on partitions. On Dask the final "
+                "estimator is a forest of jarf.ensemble, or a booster of XGBoost or LightGBM."
+            )
+        return final
+
+
+@on_dask
+class JARFClassifier(OnDaskClassifier, _FitJARF, ensemble.JARFClassifier):
+    """:class:`jarf.JARFClassifier` for Dask arrays and DataFrames.
+
+    The preconditioner is fitted as :class:`jarf.dask.JacobianPreconditioner` says. ``X H`` is made
+    partition by partition. A forest's trees are grown by workers: rows are dealt into groups of
+    about ``rows_per_tree``, at random and across partitions; trees are dealt to the groups in turn,
+    and a tree sees a bootstrap sample of the rows of its group. Where there are more groups than
+    trees, some rows are not seen. Up to ``rows_per_tree`` rows there is one group, and the forest
+    is that of a local fit.
+
+    Parameters
+    ----------
+    estimator : classifier, default=None
+        None: a random forest grown by the native engine. Else a forest of :mod:`jarf.ensemble`, or
+        a booster of XGBoost or LightGBM (``XGBClassifier()`` or ``xgboost.dask``'s own), which is
+        trained by their Dask module and needs a cluster.
+    n_estimators, surrogate, surrogate_rows, ... :
+        As in :class:`jarf.JARFClassifier`; ``share`` must be "global".
+    rows_per_tree : int, default=500_000
+        Rows of a group: what a task that grows trees holds in memory.
+
+    Attributes
+    ----------
+    classes_, preconditioner_, estimator_, feature_importances_, ... :
+        As in :class:`jarf.JARFClassifier`.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from jarf.dask import JARFClassifier
+    >>> from jarf.datasets import make_rotated_halfspace
+    >>> X, y = make_rotated_halfspace(600, 5, angle=45, random_state=0)
+    >>> X, y = da.from_array(X, chunks=(100, 5)), da.from_array(y, chunks=100)
+    >>> model = JARFClassifier(n_estimators=50, random_state=0).fit(X[:300], y[:300])
+    >>> model.predict(X).shape
+    (600,)
+    >>> model.score(X[300:], y[300:]) > 0.85
+    True
+    """
+
+    _local = ensemble.JARFClassifier
+
+
+@on_dask
+class JARFRegressor(OnDask, _FitJARF, ensemble.JARFRegressor):
+    """:class:`jarf.JARFRegressor` for Dask arrays and DataFrames.
+
+    See :class:`jarf.dask.JARFClassifier` for what is done where.
+
+    Parameters
+    ----------
+    estimator : regressor, default=None
+        None: a random forest grown by the native engine. Else a forest of :mod:`jarf.ensemble`, or
+        a booster of XGBoost or LightGBM.
+    n_estimators, surrogate, surrogate_rows, ... :
+        As in :class:`jarf.JARFRegressor`; ``share`` must be "global".
+    rows_per_tree : int, default=500_000
+        Rows of a group: what a task that grows trees holds in memory.
+
+    Attributes
+    ----------
+    preconditioner_, estimator_, feature_importances_, ... :
+        As in :class:`jarf.JARFRegressor`.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from jarf.dask import JARFRegressor
+    >>> X = da.random.default_rng(0).normal(size=(600, 4), chunks=(200, 4))
+    >>> y = da.sin(X[:, 0] + X[:, 1])
+    >>> model = JARFRegressor(n_estimators=50, random_state=0).fit(X, y)
+    >>> model.score(X, y) > 0.9
+    True
+    """
+
+    _local = ensemble.JARFRegressor

@@ -1,0 +1,86 @@
+"""The EJOP of some rows, wherever these rows are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from jarf.geometry._map import LinearMap
+from jarf.gradients import EJOP, Differences, WideEJOP, gradient_blocks, sum_blocks
+from jarf.surrogate import PackedForest, is_packable, output_index, pack, thaw
+
+
+@dataclass(frozen=True, eq=False)
+class Differentiation:
+    """A surrogate and how it is differentiated: all that a block of rows has to be told.
+
+    It does not depend on the rows it is applied to, so that the sums of blocks add up to the
+    sum over all rows, and it is small enough to be sent to where the rows are.
+
+    Parameters
+    ----------
+    surrogate : estimator or PackedForest
+        Packed where that is possible.
+    classes_ : ndarray or None
+        Labels in the order of the outputs of a packed classifier.
+    standardise : LinearMap or None
+        What the surrogate wants done to rows first.
+    differences : Differences
+        In the surrogate's coordinates.
+    outputs : {"observed", "all"}
+    moves : ndarray of shape (n_features,) of bool
+        Features that take part.
+    """
+
+    surrogate: Any
+    classes_: np.ndarray | None
+    standardise: LinearMap | None
+    differences: Differences
+    outputs: str
+    moves: np.ndarray
+
+    @classmethod
+    def of(
+        cls, surrogate, *, standardise, steps, low, high, scheme, boundary, outputs, moves, toggled
+    ) -> Differentiation:
+        """Make one from steps and a range in the units of the rows."""
+        if standardise is not None:
+            steps = steps / standardise.scale
+            low, high = standardise.transform(np.stack([low, high]))
+        toggled = toggled if toggled.any() else None
+        differences = Differences(steps, low, high, scheme, boundary, toggled)
+        inner = thaw(surrogate)
+        classes = getattr(inner, "classes_", None)
+        model = pack(inner) if is_packable(inner) else inner
+        return cls(model, classes, standardise, differences, outputs, moves)
+
+    def ejop(self, X, labels, weights=None, *, keep=False, n_jobs=None) -> EJOP | WideEJOP:
+        """Sum the outer products over rows of the encoded table.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_rows, n_features)
+        labels : ndarray of shape (n_rows,)
+            As the surrogate was given them.
+        weights : ndarray of shape (n_rows,), default=None
+        keep : bool, default=False
+            Keep the gradients on the result.
+        n_jobs : int, default=None
+
+        Returns
+        -------
+        EJOP or WideEJOP
+        """
+        if self.standardise is not None:
+            X = self.standardise.transform(X)
+        packed = isinstance(self.surrogate, PackedForest)
+        if packed and self.classes_ is not None and self.outputs == "observed":
+            labels = output_index(self, labels)
+        blocks = gradient_blocks(
+            self.surrogate, X, labels, self.differences, outputs=self.outputs, n_jobs=n_jobs
+        )
+        if not self.moves.all():  # a surrogate that knows its gradients knows all of them
+            blocks = (block * self.moves for block in blocks)
+        return sum_blocks(blocks, X.shape[1], weights, keep)

@@ -1,0 +1,185 @@
+"""The page and the Markdown of a comparison on a user's own table."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+from jarf.report._compare_figures import draw_comparison
+from jarf.report._page import figure_html, page_html, simple_table, table_html
+from jarf.report._style import Painter
+from jarf.report._tables import plain_text, table_markdown
+
+__all__ = ["comparison_markdown", "comparison_page"]
+
+
+def comparison_markdown(summary: dict[str, Any]) -> str:
+    """The answer, the tables and what a reader must know."""
+    parts = [f"# {plain_text(_title(summary))}", ""]
+    parts += [f"{plain_text(line)}  " for line in summary["answer"]]
+    parts += ["", *(table_markdown(table) for table in summary["tables"])]
+    parts += [f"- {plain_text(line)}" for line in (*_what_matters(summary), *_remarks(summary))]
+    return "\n".join(parts) + "\n"
+
+
+def comparison_page(summary: dict[str, Any]) -> str:
+    """One self-contained page: the answer first, then why."""
+    figures = draw_comparison(summary)
+    tables = {table["id"]: table_html(table) for table in summary["tables"]}
+    sections = [
+        ("scores", "Who wins", tables["compare-scores"] + _shown(figures, "splits", "gains")),
+        ("noise", "More than noise?", tables["compare-pairs"]),
+    ]
+    if "compare-curve" in tables:
+        html = _shown(figures, "curve") + tables["compare-curve"]
+        sections.append(("curve", "With fewer rows", html))
+    sections += [
+        ("directions", "Which directions matter", _directions(summary, figures)),
+        ("times", "Times", tables["compare-times"] + _shown(figures, "times")),
+        ("table", "The table", _table(summary)),
+    ]
+    if summary["errors"]:
+        sections.append(("errors", "Fits that failed", _errors(summary)))
+    sections.append(("how", "How it was run", _how(summary)))
+    return page_html(
+        _title(summary),
+        _lead(summary),
+        sections,
+        {"method": list(summary["scores"])},
+        "Built by jarf compare.",
+        compares=False,
+    )
+
+
+def _title(summary: dict[str, Any]) -> str:
+    return f"{summary['table']['label']}: predicting {summary['table']['target']}"
+
+
+def _lead(summary: dict[str, Any]) -> str:
+    first, *rest = summary["answer"]
+    html = f'<p class="answer">{escape(first)}</p>'
+    if rest:
+        html += f"<p>{escape(' '.join(rest))}</p>"
+    for warning in summary["warnings"]:
+        html += f'<p class="warning">Beware: {escape(warning)}.</p>'
+    return html + f'<p class="soft">{escape(_protocol(summary))}</p>'
+
+
+def _protocol(summary: dict[str, Any]) -> str:
+    table, run = summary["table"], summary["settings"]["budget"]
+    used = f"{table['rows_used']:,}"
+    if table["rows_used"] < table["n_rows"]:
+        used += f" of {table['n_rows']:,}"
+    return (
+        f"{table['task'].capitalize()}, {used} rows, {table['columns_used']} columns. "
+        f"{run['repeats']} x {run['folds']} folds, the same for every method; "
+        f"{run['n_trees']} trees each."
+    )
+
+
+def _shown(figures: dict[str, Painter], *names: str) -> str:
+    found = [figures[f"compare-{name}"] for name in names if f"compare-{name}" in figures]
+    return f'<div class="figures">{"".join(map(figure_html, found))}</div>'
+
+
+def _paragraphs(lines: Sequence[str]) -> str:
+    return "".join(f"<p>{escape(line)}</p>" for line in lines)
+
+
+def _directions(summary: dict[str, Any], figures: dict[str, Painter]) -> str:
+    names = ("sensitivities", "loadings", "spectrum", "heat")
+    html = _paragraphs(_what_matters(summary)) + _shown(figures, *names)
+    if "compare-plane" in figures:
+        html += "<h3>Where a rotated cut lies</h3>" + _paragraphs(_cut_words(summary))
+        html += _shown(figures, "plane")
+    return html
+
+
+def _what_matters(summary: dict[str, Any]) -> list[str]:
+    """The directions in sentences."""
+    found = summary["directions"]
+    if "error" in found:
+        return [f"The directions could not be computed: {found['error']}"]
+    said = []
+    if "shares" not in found:
+        said.append("There are fewer than two numeric columns: nothing can be rotated.")
+    else:
+        shares = found["shares"]
+        few = sum(share >= 0.1 for share in shares)
+        said.append(
+            f"The first direction carries {100 * shares[0]:.0f} % of the EJOP of the "
+            f"{len(found['columns'])} numeric columns, the first two "
+            f"{100 * sum(shares[:2]):.0f} %; {few} of {len(shares)} carry 10 % or more. It was "
+            f"estimated on the {found['n_rows']:,} training rows of the first split."
+        )
+        if found["agreement"]:
+            first, second = found["agreement"]
+            said.append(
+                f"Estimated on two halves of these rows, the first direction agrees to "
+                f"{first:.2f}, the second to {second:.2f} (cosine; 1 is the same direction). What "
+                "does not agree should not be read."
+            )
+    if found.get("not_differentiated"):
+        names = ", ".join(found["not_differentiated"])
+        said.append(f"Not differentiated (more than 50 levels, or too many categories): {names}.")
+    return said
+
+
+def _cut_words(summary: dict[str, Any]) -> list[str]:
+    cuts = summary["directions"]["cuts"]
+    rotated, axis = cuts["rotated"], cuts["axis"]
+    unit = "Brier score" if summary["table"]["task"] == "classification" else "squared error"
+    return [
+        f"The best single cut across a direction ({rotated['loadings']}) removes "
+        f"{100 * rotated['worth']:.1f} % of the {unit} of the test rows; the best cut of a single "
+        f"column, {axis['words']}, removes {100 * axis['worth']:.1f} %.",
+        f"In the units of the table the rotated cut is: {rotated['words']}.",
+    ]
+
+
+def _remarks(summary: dict[str, Any]) -> list[str]:
+    return [
+        *summary["notes"],
+        *summary["left_out"],
+        *(f"Beware: {w}." for w in summary["warnings"]),
+    ]
+
+
+def _table(summary: dict[str, Any]) -> str:
+    table = summary["table"]
+    names = {
+        "n_rows": "rows in the table",
+        "rows_used": "rows used",
+        "n_columns": "columns in the table",
+        "columns_used": "columns used",
+        "numbers": "of them numbers",
+        "categories": "of them categories",
+        "n_classes": "classes",
+    }
+    rows = [[text, table[key]] for key, text in names.items() if key in table]
+    html = _paragraphs(_remarks(summary)) + simple_table("facts", ["what", "count"], rows)
+    if "classes" in table:
+        counts = [[name, count] for name, count in table["classes"].items()]
+        html += "<h3>Rows by class</h3>" + simple_table("classes", ["class", "rows"], counts)
+    methods = [[method["name"], method["note"]] for method in summary["methods"]]
+    return html + "<h3>Methods</h3>" + simple_table("methods", ["method", "what it is"], methods)
+
+
+def _errors(summary: dict[str, Any]) -> str:
+    names = ["method", "error", "fits"]
+    return simple_table("errors", names, [[e[n] for n in names] for e in summary["errors"]])
+
+
+def _how(summary: dict[str, Any]) -> str:
+    run = summary["settings"]["budget"]
+    text = (
+        "Folds are stratified in classification and the same for every method. Encoders, scalers, "
+        "imputers, maps and searches see the training rows of a split only. Numeric columns are "
+        "standardised with medians for missing values; categories, and numbers of two values, are "
+        f"one-hot, the {run['max_levels']} most frequent levels each. XGBoost's grid is searched "
+        f"inside every training part, on at most {run['tune_rows']:,} rows in {run['tune_folds']} "
+        "folds. The other methods have their default settings. Every fit runs on one thread."
+    )
+    return f"<p>{escape(text)}</p><pre>{escape(json.dumps(summary['settings'], indent=1))}</pre>"

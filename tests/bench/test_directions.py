@@ -1,0 +1,84 @@
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from jarf.bench import Table
+from jarf.bench._directions import directions_of
+
+
+def halves(X, y):
+    n = len(y) // 2
+    parts = ((X.iloc[rows].reset_index(drop=True), y[rows]) for rows in (slice(n), slice(n, None)))
+    return [Table(*part) for part in parts]
+
+
+def oblique(n=1200, task="classification"):
+    """The target follows a - b; c is noise."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(n, 3)) * [1, 1, 100], columns=["a", "b", "c"])
+    score = X["a"].to_numpy() - X["b"].to_numpy()
+    y = np.where(score > 0, "up", "down") if task == "classification" else 5 + 2 * score
+    return X, y
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_the_direction_that_made_the_target_is_found(task):
+    X, y = oblique(task=task)
+    found = directions_of(*halves(X, y), ["a", "b", "c"], task)
+    json.dumps(found, allow_nan=False)
+    first = dict(zip(found["columns"], found["loadings"][0], strict=True))
+    assert first["a"] * first["b"] < 0
+    assert abs(first["a"]) == pytest.approx(0.7, abs=0.15)
+    assert abs(first["c"]) < 0.3
+    assert sum(found["shares"]) == pytest.approx(1, abs=1e-3)
+    assert found["shares"] == sorted(found["shares"], reverse=True)
+    assert found["agreement"][0] > 0.9
+    assert [name for name, _ in found["sensitivities"]][-1] == "c"
+    cuts = found["cuts"]
+    assert cuts["rotated"]["direction"] == 1
+    assert cuts["rotated"]["worth"] > cuts["axis"]["worth"] + 0.2
+    assert cuts["rotated"]["loadings"].split()[1] in ("a", "b")
+    assert len(found["plane"]["first"]) == len(found["plane"]["target"]) == 600
+
+
+def test_categories_are_toggled_but_not_rotated():
+    X, y = oblique()
+    rng = np.random.default_rng(1)
+    X["kind"] = rng.choice(["u", "v"], len(X))
+    X["many"] = rng.choice([f"m{i}" for i in range(80)], len(X))
+    X["flag"] = rng.integers(0, 2, len(X))
+    found = directions_of(*halves(X, y), ["a", "b", "c"], "classification")
+    assert found["columns"] == ["a", "b", "c"]
+    assert {name for name, _ in found["sensitivities"]} == {"a", "b", "c", "kind", "flag"}
+    assert found["not_differentiated"] == ["many"]
+
+
+def test_missing_numbers_are_no_obstacle():
+    X, y = oblique()
+    X.loc[::7, "a"] = np.nan
+    found = directions_of(*halves(X, y), ["a", "b", "c"], "classification")
+    assert found["columns"] == ["a", "b", "c"]
+
+
+def test_one_number_has_no_directions():
+    X, y = oblique()
+    found = directions_of(*halves(X[["a"]], y), ["a"], "classification")
+    assert "loadings" not in found
+    assert found["sensitivities"][0][0] == "a"
+
+
+def test_cuts_are_said_in_the_units_of_the_table():
+    X, y = oblique()
+    X["a"] = 1000 * X["a"] + 50_000
+    train, test = halves(X, y)
+    cuts = directions_of(train, test, ["a", "b", "c"], "classification")["cuts"]
+    name, sign, value = cuts["axis"]["words"].split()
+    column = train.X[name]
+    standardised = (column - column.mean()) / column.std()
+    assert sign == "<="
+    assert ((column <= float(value)) == (standardised <= cuts["axis"]["threshold"])).mean() > 0.99
+    assert set(re.findall(r" ([ab])\b", cuts["rotated"]["words"])) == {"a", "b"}
+    assert float(cuts["rotated"]["words"].split("<= ")[1].split()[0]) != 0

@@ -1,0 +1,63 @@
+import pytest
+
+from jarf.bench import PairedTest
+from jarf.bench._findings import Pair, answer
+
+
+def pair(first, second, gain, p, holm=None):
+    test = PairedTest(gain, 0.01, gain - 0.02, gain + 0.02, p)
+    return Pair(first, second, test, p if holm is None else holm)
+
+
+@pytest.mark.parametrize(
+    ("p", "holm", "words"),
+    [
+        (0.001, 0.01, "more than noise"),
+        (0.03, 0.2, "perhaps more than noise"),
+        (0.3, 0.9, "within noise"),
+    ],
+)
+def test_verdicts(p, holm, words):
+    assert pair("A", "B", 0.1, p, holm).verdict == words
+
+
+def test_the_first_sentence_is_the_answer():
+    scores = {"JF": 0.62, "XGB": 0.61, "RF": 0.58}
+    pairs = [
+        pair("JF", "RF", 0.04, 0.001),
+        pair("XGB", "RF", 0.03, 0.01),
+        pair("JF", "XGB", 0.01, 0.4),
+    ]
+    said = answer(list(scores), scores, pairs, "kappa", ["axes", "local"])
+    assert said[0] == (
+        "On this table the Jacobian forest scores best: Cohen's kappa 0.620, 0.010 better than "
+        "tuned XGBoost; the difference is within noise (p = 0.4 after Holm's correction)."
+    )
+    assert "gains 0.040 over the random forest (95 % interval +0.020 to +0.060)" in said[1]
+    assert said[1].endswith(": more than noise.")
+    assert "1 of 2 splits, plain axes in the others" in said[2]
+
+
+def test_a_loss_is_called_a_loss():
+    scores = {"mine": 0.9, "RF": 0.8, "JF": 0.7}
+    pairs = [
+        pair("mine", "RF", 0.1, 0.9),
+        pair("mine", "JF", 0.2, 0.9),
+        pair("RF", "JF", 0.1, 0.001),
+    ]
+    said = " ".join(answer(list(scores), scores, pairs, "kappa", ["axes", "axes"]))
+    assert "On this table mine scores best" in said
+    assert "The lead over the Jacobian forest is within noise." in said
+    assert "loses 0.100 against the random forest (95 % interval -0.120 to -0.080)" in said
+    assert "plain axes in every split" in said
+
+
+def test_guessing_is_called_guessing():
+    for best, guesses in ((0.3, False), (-0.02, True)):
+        scores = {"RF": best, "JF": best - 0.1}
+        said = answer(["RF", "JF"], scores, [pair("RF", "JF", 0.1, 0.9)], "r2", [])
+        assert ("than guessing" in said[-1]) == guesses
+
+
+def test_one_method_has_no_rival():
+    assert answer(["RF"], {"RF": 0.5}, [], "r2", [])[0].endswith("nothing to compare it with.")

@@ -1,0 +1,125 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from jarf.bench import TableError, _own_table, guess_task
+from jarf.bench._own_table import own_table
+
+N = 200
+RNG = np.random.default_rng(0)
+FRAME = pd.DataFrame(
+    {
+        "income": RNG.normal(size=N),
+        "debt": RNG.normal(size=N),
+        "kind": RNG.choice(list("abc"), N),
+        "churn": np.repeat(["no", "yes"], [150, 50]),
+        "price": RNG.normal(size=N),
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("values", "task"),
+    [
+        (["a", "b"] * 50, "classification"),
+        ([True, False] * 50, "classification"),
+        ([0.0, 1.0] * 50, "classification"),
+        (list(range(20)) * 5, "classification"),
+        (list(range(21)) * 5, "regression"),
+        (np.linspace(0, 1, 100), "regression"),
+    ],
+)
+def test_the_task_is_guessed_and_the_reason_given(values, task):
+    guess, why = guess_task(pd.Series(values))
+    assert guess == task
+    assert why.startswith("the target")
+
+
+def test_a_table_is_read_whole():
+    table = own_table(FRAME, "churn", label="mine.csv")
+    assert table.task == "classification"
+    assert list(table.X) == ["income", "debt", "kind", "price"]
+    assert (table.n_rows, table.n_columns, table.label) == (200, 4, "mine.csv")
+    assert table.notes[0].startswith("Task: classification, because")
+    assert own_table(FRAME, "price").task == "regression"
+    assert own_table(FRAME.drop(columns="churn"), FRAME["churn"]).target == "churn"
+    assert "churn" not in own_table(FRAME, "price", drop=["churn"]).X
+
+
+def test_rows_are_sampled_with_the_shares_of_the_classes_and_it_is_said(tmp_path):
+    table = own_table(FRAME, "churn", rows=40)
+    assert dict(zip(*np.unique(table.y, return_counts=True), strict=True)) == {"no": 30, "yes": 10}
+    assert "a random sample of 40 of 200 rows" in " ".join(table.notes)
+    FRAME.to_csv(tmp_path / "t.csv", index=False)
+    from_file = own_table(tmp_path / "t.csv", "churn", rows=40)
+    assert from_file.y.tolist() == table.y.tolist()
+    pd.testing.assert_frame_equal(
+        from_file.X, table.X.astype(from_file.X.dtypes.to_dict()), check_dtype=False
+    )
+    assert len(own_table(FRAME, "churn", rows=0).y) == 200
+
+
+def test_limits_on_rows_and_columns_are_said(monkeypatch):
+    monkeypatch.setattr(_own_table, "MAX_ROWS", 100)
+    monkeypatch.setattr(_own_table, "MAX_COLUMNS", 2)
+    table = own_table(FRAME, "churn")
+    assert table.X.shape == (100, 2)
+    said = " ".join(table.notes)
+    assert "the first 2 of 4 columns" in said
+    assert "100 of 200 rows" in said
+    assert (table.n_rows, table.n_columns) == (200, 4)
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "message"),
+    [
+        ({}, {"y": "chrun"}, r"no column 'chrun'. Did you mean 'churn'\?"),
+        ({}, {"y": "CHURN"}, "Did you mean 'churn'"),
+        ({"churn": "no"}, {}, "only one class, 'no'"),
+        ({"churn": [None, *["a", "b"] * 99, "a"]}, {}, "missing in 1 of 200 rows"),
+        ({"churn": [*["a"] * 199, "b"]}, {}, "too few for 5 folds"),
+        ({"churn": [f"c{i}" for i in range(N)]}, {}, "too few for 5 folds"),
+        ({}, {"task": "regression"}, "holds text; regression needs numbers"),
+        ({"churn": 1.0}, {"task": "regression"}, "the same number in every row"),
+        ({"churn": [np.inf, *range(199)]}, {"task": "regression"}, "infinite"),
+        ({}, {"task": "ranking"}, "not 'ranking'"),
+        ({"copy": FRAME["churn"] == "yes"}, {}, "'copy' tells the target 'churn' exactly"),
+        ({}, {"drop": ["nope"]}, "no column 'nope' to drop"),
+        ({}, {"drop": ["income", "debt", "kind", "price"]}, "no column is left"),
+        ({}, {"rows": -1}, "rows must be at least 0"),
+    ],
+)
+def test_what_cannot_be_compared_on_is_named(change, options, message):
+    options = {"y": "churn", **options}
+    with pytest.raises(TableError, match=message):
+        own_table(FRAME.assign(**change), **options)
+
+
+@pytest.mark.parametrize(("rows", "message"), [(0, "has no rows"), (5, "has 5 rows")])
+def test_small_tables_are_refused(rows, message):
+    with pytest.raises(TableError, match=message):
+        own_table(FRAME.iloc[:rows], "churn")
+
+
+def test_a_target_of_another_length():
+    with pytest.raises(TableError, match="200 rows, but y has 3"):
+        own_table(FRAME, [0, 1, 0])
+
+
+def test_the_name_follows_values_and_settings():
+    table = own_table(FRAME, "churn", label="my table.v2.csv")
+    name = table.name({"folds": 5})
+    assert name.startswith("my-table-")
+    assert name == own_table(FRAME.copy(), "churn", label="my table.csv").name({"folds": 5})
+    changed = FRAME.copy()
+    changed.loc[7, "income"] += 1e-9
+    others = [
+        own_table(changed, "churn", label="my table").name({"folds": 5}),
+        own_table(FRAME.rename(columns={"debt": "d"}), "churn", label="my table").name(
+            {"folds": 5}
+        ),
+        own_table(FRAME, "kind", label="my table").name({"folds": 5}),
+        table.name({"folds": 3}),
+    ]
+    assert len({name, *others}) == 5
+    assert own_table(FRAME, "churn", label="???").name({}).startswith("table-")

@@ -1,0 +1,112 @@
+import gzip
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from jarf.bench import TableError, _sources
+from jarf.bench._sources import open_source
+
+FRAME = pd.DataFrame(
+    {
+        "n": np.arange(50),
+        "x": np.linspace(0, 1, 50),
+        "kind": [f"k{i % 3}, or so" for i in range(50)],
+        "gap": [None if i % 5 == 0 else "v" for i in range(50)],
+    }
+)
+
+
+def write(path, frame=FRAME):
+    if path.suffix == ".parquet":
+        frame.to_parquet(path)
+    else:
+        frame.to_csv(path, index=False, sep="\t" if path.suffix == ".tsv" else ",")
+    return path
+
+
+@pytest.fixture(params=["t.csv", "t.tsv", "t.parquet", "memory"])
+def source(request, tmp_path):
+    if request.param == "memory":
+        return open_source(FRAME)
+    return open_source(write(tmp_path / request.param))
+
+
+def test_columns_and_rows_come_back(source, monkeypatch):
+    monkeypatch.setattr(_sources, "_CHUNK", 7)  # many parts
+    assert source.columns == list(FRAME.columns)
+    assert source.column("n").tolist() == list(range(50))
+    some = np.array([0, 3, 20, 21, 49])
+    part = source.rows(some, ["x", "n", "kind"])
+    assert part.columns.tolist() == ["x", "n", "kind"]
+    assert part["n"].tolist() == some.tolist()
+    assert part["n"].dtype.kind == "i"
+    assert part["x"].tolist() == pytest.approx(FRAME["x"][some].tolist())
+    assert part["kind"].tolist() == FRAME["kind"][some].tolist()
+    whole = source.rows(None, source.columns)
+    assert whole["gap"].isna().sum() == 10
+    assert len(whole) == 50
+
+
+def test_separators_marks_and_compression(tmp_path):
+    path = tmp_path / "semi.csv"
+    path.write_text("\ufeffa;b\n1,5;?\n2,5;3\n", encoding="utf-8")
+    source = open_source(path)
+    assert source.columns == ["a", "b"]
+    assert source.column("b").isna().tolist() == [True, False]
+    packed = tmp_path / "t.csv.gz"
+    packed.write_bytes(gzip.compress(b"a,b\n1,2\n"))
+    assert open_source(packed).rows(None, ["b"])["b"].tolist() == [2]
+
+
+def test_categories_survive_a_pick_from_parquet(tmp_path, monkeypatch):
+    monkeypatch.setattr(_sources, "_CHUNK", 4)
+    frame = pd.DataFrame({"c": pd.Categorical(list("abcabcabca"))}, index=range(5, 15))
+    source = open_source(write(tmp_path / "t.parquet", frame))
+    assert source.columns == ["c"]
+    assert source.rows(np.array([0, 5, 9]), ["c"])["c"].tolist() == ["a", "c", "a"]
+
+
+def test_arrays_and_other_frames():
+    assert open_source(np.zeros((3, 2))).columns == ["x0", "x1"]
+    polars = pytest.importorskip("polars")
+    source = open_source(polars.DataFrame({"a": [1, 2], "b": ["u", None]}))
+    assert source.column("b").isna().tolist() == [False, True]
+    with pytest.raises(TableError, match="two dimensions"):
+        open_source(np.zeros(3))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("missing.csv", None, "there is no file"),
+        ("empty.csv", b"", "is empty"),
+        ("t.xlsx", b"x", "only csv"),
+        ("broken.parquet", b"not parquet", "cannot be read"),
+        ("broken.csv", b'a,b\n"1,2\n', "cannot be read"),
+        ("ragged.csv", b"a,b\n1,2\n1,2,3,4\n", "cannot be read"),
+        ("shifted.csv", b"a,b\n1,2,3\n1,2,3\n", "more fields than the header"),
+        ("latin.csv", "a,b\né,1\n".encode("latin-1"), "not UTF-8"),
+        ("twice.csv", b"a,b,a\n1,2,3\n", "'a' names more than one column"),
+    ],
+)
+def test_bad_files_are_named(tmp_path, name, content, message):
+    path = tmp_path / name
+    if content is not None:
+        path.write_bytes(content)
+    for columns in (["a"], ["b"]):
+        with pytest.raises(TableError, match=message):
+            open_source(path).rows(None, columns)
+
+
+def test_one_column_with_gaps_keeps_its_rows(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\n1,x\n,y\n3,\n")
+    assert open_source(path).column("a").isna().tolist() == [False, True, False]
+    assert open_source(path).column("b").isna().tolist() == [False, False, True]
+
+
+def test_two_columns_of_one_name_in_memory():
+    frame = pd.DataFrame(np.zeros((2, 2)), columns=[1, "1"])
+    with pytest.raises(TableError, match="'1' names more than one"):
+        open_source(frame)

@@ -1,0 +1,59 @@
+"""One cluster for the whole test run: two workers of one thread each, in this process."""
+
+import gc
+import warnings
+
+import dask
+import pytest
+from dask.distributed import Client, LocalCluster
+
+
+@pytest.fixture(scope="session")
+def cluster():
+    with LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0"
+    ) as made:
+        yield made
+
+
+@pytest.fixture
+def client(cluster):
+    """The cluster, active for one test."""
+    with Client(cluster) as active:
+        yield active
+    collect_others_sockets()
+
+
+def collect_others_sockets():
+    """Boosters and clusters leave sockets to the collector: let it warn here, not in a test."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()
+
+
+@pytest.fixture(scope="module")
+def processes():
+    with LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
+    ) as made:
+        yield made
+
+
+@pytest.fixture
+def mortal(processes):
+    """A client of two workers that are processes, to be killed; the next test gets new ones."""
+    with Client(processes) as active:
+        active.wait_for_workers(2)
+        yield active
+    collect_others_sockets()
+
+
+@pytest.fixture(params=["threads", "cluster"])
+def anywhere(request):
+    """Without a cluster, and with one."""
+    if request.param == "threads":
+        with dask.config.set(scheduler="threads"):
+            yield request.param
+    else:
+        request.getfixturevalue("client")
+        yield request.param
