@@ -37,7 +37,7 @@ CASES = {
     "whole numbers of 64 bits": (rng.integers(LIMITS.min, LIMITS.max, (40, 3)), None, None),
     "bytes": ((X * 20 + 100).astype(np.uint8), None, None),
     "labels at the ends of int64": (X, np.where(SUM > 0, LIMITS.max, LIMITS.min), None),
-    "labels at the end of uint64": (X, np.where(SUM > 0, 2**64 - 1, 0).astype(np.uint64), None),
+    "labels at the end of uint64": (X, np.where(SUM > 0, np.uint64(2**64 - 1), np.uint64(0)), None),
     "labels of uint8": (X, np.where(SUM > 0, 255, 0).astype(np.uint8), None),
     "labels of int8": (X, np.where(SUM > 0, 127, -128).astype(np.int8), None),
     "labels of two neighbours": (X, np.where(SUM > 0, LIMITS.max, LIMITS.max - 1), None),

@@ -1,6 +1,7 @@
-"""Kill ``jarf reproduce`` at random moments and start it again, until it has been killed enough.
+"""Kill a study at random moments and start it again, until it has been killed enough.
 
-    python tests/bench/crash_store.py --kills 200
+    python tests/bench/crash_store.py --kills 200             jarf reproduce
+    python tests/bench/crash_store.py --kills 200 --compare   jarf compare
 
 After every kill the stored rows must be whole, there once, and hold all that was there before;
 whenever a run gets to its end, its rows and tables must equal those of a run that nobody disturbed.
@@ -22,9 +23,11 @@ import tempfile
 import time
 from pathlib import Path
 
+from sklearn.datasets import load_iris
 from sklearn.dummy import DummyClassifier
 
-from jarf.bench import BUDGETS, _jobs, read_rows, register_method
+from jarf import bench
+from jarf.bench import BUDGETS, _compare, _jobs, read_rows, register_method
 from jarf.cli import main
 from jarf.report import load_results
 from jarf.report._build import result_tables
@@ -45,24 +48,33 @@ class Clock:
 
 
 class SometimesFails(DummyClassifier):
-    """Fails on the larger tables: rows for ``--retry-errors`` to drop and to write again."""
+    """Fails on half of the splits: rows for ``--retry-errors`` to drop and to write again."""
 
     def fit(self, X, y, sample_weight=None):
-        if X.shape[1] > 12:
+        if X[0, 0] > 0:
             raise ValueError("made to fail")
         return super().fit(X, y, sample_weight)
 
 
-def run(out: Path, *more: str) -> int:
-    """One start of the command, in this process."""
-    _jobs.time = Clock()
+def reproduce(out: Path, retry: bool) -> list[str]:
+    """One start of ``jarf reproduce``; its tables in words."""
     command = ["reproduce", "--only", "classification", "--jobs", "1", "--repeats", "8"]
     command += ["--datasets", "iris", "wine", "breast-cancer", "--no-report", "--out", str(out)]
-    return main([*command, "--methods", "dummy", "sometimes", *more])
+    command += ["--methods", "dummy", "sometimes", *(["--retry-errors"] if retry else [])]
+    assert main(command) == 0
+    return [str(t) for made in result_tables(load_results(out)).values() for t in made]
 
 
-def start(out: Path, *more: str) -> int:
-    """The same in a fork; its process id."""
+def compare(out: Path, retry: bool) -> list[str]:
+    """One start of ``jarf compare``, without its page; its summary in words."""
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    names = ["dummy", "sometimes"]
+    found = bench.compare(X, y, methods=names, repeats=8, out=out, retry_errors=retry)
+    return [json.dumps(found.summary, sort_keys=True, default=str)]
+
+
+def start(run, out: Path, retry: bool = False) -> int:
+    """A start in a fork; its process id."""
     child = os.fork()
     if child:
         return child
@@ -70,7 +82,9 @@ def start(out: Path, *more: str) -> int:
     os.dup2(quiet, 2)
     code = 1
     try:
-        code = run(out, *more)
+        _jobs.time = _compare.time = Clock()
+        run(out, retry)
+        code = 0
     finally:
         os._exit(code)
 
@@ -102,31 +116,31 @@ def stored(out: Path) -> tuple[dict[tuple, dict], bool]:
     return dict(zip(keys, rows, strict=True)), bool(rest)
 
 
-def outcome(out: Path):
-    """Everything that a page is made of, in one order."""
+def outcome(run, out: Path):
+    """The rows of a run that is done, in one order, and what a page is made of."""
     rows = sorted(json.dumps(row, sort_keys=True) for row in read_rows(out))
-    tables = [str(t) for made in result_tables(load_results(out)).values() for t in made]
+    tables = run(out, False)
     assert rows
     assert tables
     return rows, tables
 
 
-def crash(kills: int, folder: Path, seed: int = 0) -> str:
+def crash(run, kills: int, folder: Path, seed: int = 0) -> str:
     """The whole harness; what it did, in words."""
     dice = random.Random(seed)
     register_method("dummy", DummyClassifier(strategy="stratified", random_state=0))
     register_method("sometimes", SometimesFails(strategy="stratified", random_state=0))
     BUDGETS["quick"] = dataclasses.replace(BUDGETS["quick"], train_cap=60, test_cap=60)
     began = time.monotonic()
-    assert ended_in(start(folder / "undisturbed"), 600)
+    assert ended_in(start(run, folder / "undisturbed"), 600)
     whole = time.monotonic() - began
-    expected = outcome(folder / "undisturbed")
+    expected = outcome(run, folder / "undisturbed")
     n_killed = n_ended = n_torn = most = 0
     out, before = folder / "run-0", {}
     while n_killed < kills or before:
-        more = ["--retry-errors"] if dice.random() < 0.25 else []
+        retry = dice.random() < 0.25
         patience = dice.random() * whole / 4 if n_killed < kills else 600
-        ended = ended_in(start(out, *more), patience)
+        ended = ended_in(start(run, out, retry), patience)
         rows, torn = stored(out)
         n_torn += torn
         lost = [k for k, row in before.items() if row["status"] == "ok" and rows.get(k) != row]
@@ -134,7 +148,7 @@ def crash(kills: int, folder: Path, seed: int = 0) -> str:
         most, before = max(most, len(rows)), rows
         n_killed += not ended
         if ended:
-            assert outcome(out) == expected, "another outcome than that of an undisturbed run"
+            assert outcome(run, out) == expected, "another outcome than that of an undisturbed run"
             n_ended += 1
             out, before = folder / f"run-{n_ended}", {}
     return (
@@ -147,7 +161,9 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--compare", action="store_true", help="jarf compare, not reproduce")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
-        print(crash(arguments.kills, Path(scratch), arguments.seed))
+        run = compare if arguments.compare else reproduce
+        print(crash(run, arguments.kills, Path(scratch), arguments.seed))
     sys.exit(0)
