@@ -49,7 +49,7 @@ criterion : {{"gini", "entropy"}}, default="{criterion}"
     What a split is judged by."""
 
 _ATTRIBUTES = """\
-feature_importances_ : ndarray of shape (n_features_in_,)
+feature_importances_ : ndarray of shape (n_features,)
     Decrease of impurity, credited to the original columns through the cuts' weights.
 forest_ : Forest
     The arrays of all trees, over the outputs of ``table_``.
@@ -59,15 +59,15 @@ oob_score_ : float
     If ``oob_score``.
 n_features_in_ : int
     Number of columns seen in fit.
-feature_names_in_ : ndarray of shape (n_features_in_,)
+feature_names_in_ : ndarray of shape (n_features,)
     Their names, where X had names."""
 
 _CLASSIFIER_ATTRIBUTES = """\
-classes_ : ndarray of shape (n_classes_,)
+classes_ : ndarray of shape (n_classes,)
     The labels.
 n_classes_ : int
     How many there are.
-oob_decision_function_ : ndarray of shape (n_samples, n_classes_)
+oob_decision_function_ : ndarray of shape (n_samples, n_classes)
     If ``oob_score``: class probabilities from the trees that did not see the row."""
 
 _REGRESSOR_ATTRIBUTES = """\

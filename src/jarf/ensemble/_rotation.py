@@ -33,10 +33,10 @@ class _RotationForest(ObliqueForest):
     def _proposal(self, X: np.ndarray, context: Any) -> Any:
         return backend().Axes(self._n_candidates(X.shape[1]), np.empty(0))
 
-    def _grow(self, X, weights, target: Target, seeds: np.ndarray) -> list[GrownTree]:
+    def _grow(self, X, weights, target: Target, seeds: np.ndarray, context: Any) -> list[GrownTree]:
         # Trees run side by side; threads within the small products would only wait for each other.
         with threadpool_limits(limits=1, user_api="blas"):
-            return super()._grow(X, weights, target, seeds)
+            return super()._grow(X, weights, target, seeds, context)
 
     def _space(self, X: np.ndarray, target: Target) -> Callable[[int], Space]:
         scales = np.where(self._feature_scales > 0, self._feature_scales, 1.0)

@@ -89,9 +89,9 @@ def eigenvector_alignment(
 ) -> tuple[float, float]:
     """How alike two sets of leading eigenvectors are, in two readings.
 
-    The mean |cosine| between the i-th vectors of both, i = 1..k (the paper's wording), and the
-    mean cosine of the principal angles between two spans, which forgives a change of order. The
-    spans are of k vectors too, but of d / 2 at most: all d would always agree.
+    The mean absolute cosine between the i-th vectors of both, i = 1..k (the paper's wording), and
+    the mean cosine of the principal angles between two spans, which forgives a change of order.
+    The spans are of k vectors too, but of d / 2 at most: all d would always agree.
     """
     pairs = (first[:, :k] * second[:, :k]).sum(axis=0)
     few = min(k, max(len(first) // 2, 1))

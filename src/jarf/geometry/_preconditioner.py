@@ -127,7 +127,7 @@ class JacobianPreconditioner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     eigenvalues_, eigenvectors_ : ndarray
         Spectrum of the EJOP in falling order; eigenvectors are columns. Computed when first
         asked for. Above 5,000 features: the 50 leading ones.
-    feature_sensitivities_ : ndarray of shape (n_features_in_,)
+    feature_sensitivities_ : ndarray of shape (n_features,)
         Root mean square derivative along each original column, per standard deviation of it if
         ``standardize``: ``sqrt(diag(EJOP))``, squares added over the outputs of a column.
     steps_ : ndarray of shape (n_features,)

@@ -1,0 +1,42 @@
+"""The site leaves nothing out: public names, pages, the place of the headline."""
+
+import importlib
+import re
+from pathlib import Path
+
+import pytest
+
+DOCS = Path(__file__).parents[1] / "docs"
+MODULES = ["jarf", *(f"jarf.{name}" for name in ("ensemble", "inspection", "export", "bench"))]
+MODULES += [f"jarf.{name}" for name in ("datasets", "geometry", "gradients", "dask")]
+
+
+def listed(module):
+    """The names of api.rst under a module."""
+    parts = re.split(r"^\.\. currentmodule:: (\S+)$", (DOCS / "api.rst").read_text(), flags=re.M)
+    text = dict(zip(parts[1::2], parts[2::2], strict=True))[module]
+    return {*re.findall(r"^   (\w+)$", text, flags=re.M), *re.findall(r"``([A-Z_]+)``", text)}
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_every_public_name_has_its_place(module):
+    if module == "jarf.dask":
+        pytest.importorskip("dask.dataframe")
+    public = {*importlib.import_module(module).__all__} - {"__version__", "datasets"}
+    elsewhere = set() if module in ("jarf", "jarf.dask") else listed("jarf")
+    assert listed(module) == public - elsewhere
+
+
+def test_every_page_is_in_a_table_of_contents():
+    named = {"index"}
+    for page in ("index.md", "guide.md"):
+        for block in re.findall(r"```{toctree}\n(.*?)```", (DOCS / page).read_text(), flags=re.S):
+            named |= {line for line in block.splitlines() if line and not line.startswith(":")}
+    assert {path.stem for path in (*DOCS.glob("*.md"), DOCS / "api.rst")} <= named
+
+
+def test_the_home_page_shows_the_headline_of_the_readme():
+    home, readme = (DOCS / "index.md").read_text(), (DOCS.parent / "README.md").read_text()
+    for mark in ("<!-- results:start -->", "<!-- results:end -->"):
+        assert mark in home
+        assert readme.count(mark) == 1
