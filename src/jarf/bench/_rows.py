@@ -34,7 +34,7 @@ def row_line(row: dict[str, Any]) -> str:
     --------
     >>> from jarf.bench._rows import row_line
     >>> row_line({"dataset": "iris", "fold": 0})
-    '{"dataset":"iris","fold":0,"crc":"84d83a7f"}\\n'
+    '{"dataset":"iris","fold":0,"crc":"f8a4b26b"}\\n'
     """
     plain = {name: value for name, value in row.items() if name != "crc"}
     text = json.dumps(plain, separators=(",", ":"), default=_plain)[:-1]
