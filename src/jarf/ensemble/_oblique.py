@@ -31,6 +31,9 @@ from jarf.ensemble._growing import Limits, Space, Target, grow_tree, grow_trees,
 from jarf.gradients import column_std, learning_rows
 from jarf.table import TableEncoder, fit_table, read_table, take_tables
 
+# Rows of a bootstrap sample are drawn so many at a time.
+DRAWN_AT_ONCE = 2**16
+
 
 class ObliqueForest(BaseEstimator, metaclass=ABCMeta):
     """Base of all forests on the native engine. A subclass says what a node tries."""
@@ -247,8 +250,11 @@ class ObliqueForest(BaseEstimator, metaclass=ABCMeta):
             n_draws = int(self.max_samples)
         elif self.max_samples is not None:
             n_draws = max(1, round(self.max_samples * n_rows))
-        rng = np.random.default_rng(seed)
-        return np.bincount(rng.integers(n_rows, size=n_draws), minlength=n_rows).astype(float)
+        counts, rng = np.zeros(n_rows), np.random.default_rng(seed)
+        for start in range(0, n_draws, DRAWN_AT_ONCE):  # every thread holds what it draws
+            size = min(DRAWN_AT_ONCE, n_draws - start)
+            np.add.at(counts, rng.integers(n_rows, size=size), 1.0)
+        return counts
 
     def _score_out_of_bag(self, X: np.ndarray, y: np.ndarray, weights: np.ndarray) -> None:
         if not self.bootstrap:
