@@ -194,10 +194,11 @@ class SparseRandom : public Proposal {
         scales_(scales),
         n_candidates_(n_candidates) {
     const double most = mean_size + 10.0 * std::sqrt(mean_size) + 10.0;
-    double sum = 0.0;
+    double sum = 0.0, log_factorial = 0.0;  // std::lgamma would write to a global of libm
     for (std::size_t size = 1; size <= scales.size() && static_cast<double>(size) <= most; ++size) {
       const double k = static_cast<double>(size);
-      sum += std::exp(k * std::log(mean_size) - mean_size - std::lgamma(k + 1.0));
+      log_factorial += std::log(k);
+      sum += std::exp(k * std::log(mean_size) - mean_size - log_factorial);
       size_chances_.push_back(sum);
     }
   }

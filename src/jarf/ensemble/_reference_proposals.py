@@ -169,10 +169,12 @@ class SparseRandom:
         self.chances = chances
         self.size_chances: list[float] = []
         most, total = mean_size + 10.0 * math.sqrt(mean_size) + 10.0, 0.0
+        log_factorial = 0.0
         for size in range(1, len(scales) + 1):
             if size > most:
                 break
-            total += math.exp(size * math.log(mean_size) - mean_size - math.lgamma(size + 1.0))
+            log_factorial += math.log(size)
+            total += math.exp(size * math.log(mean_size) - mean_size - log_factorial)
             self.size_chances.append(total)
 
     def make(self, n_features: int) -> SparseRandom:
