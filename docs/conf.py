@@ -43,6 +43,7 @@ sphinx_gallery_conf = {
     "abort_on_example_error": True,
     "download_all_examples": False,
     "show_signature": False,
+    "ignore_repr_types": "jarf.inspection",  # the picture is enough
     "remove_config_comments": True,
     "min_reported_time": 1e6,
     "doc_module": ("jarf",),

@@ -23,7 +23,7 @@ turn = np.linalg.qr(rng.normal(size=(6, 6)))[0]
 X = np.hstack([moons, rng.normal(0, 0.5, (1600, 4))]) @ turn
 X_train, X_test, y_train, y_test = X[:600], X[600:], y[:600], y[600:]
 
-network = MLPClassifier((16,), solver="lbfgs", alpha=1e-2, max_iter=3000, random_state=0)
+network = MLPClassifier((8,), solver="lbfgs", alpha=0.1, max_iter=3000, random_state=0)
 
 
 # %%
@@ -58,7 +58,7 @@ class Logistic(ClassifierMixin, BaseEstimator):
 # ``surrogate=`` takes an unfitted model, which is cloned and fitted on standardised columns, or one
 # that is fitted already, wrapped in ``FrozenEstimator``.
 
-fitted = MLPClassifier((16,), solver="lbfgs", alpha=1e-2, max_iter=3000, random_state=1)
+fitted = MLPClassifier((8,), solver="lbfgs", alpha=0.1, max_iter=3000, random_state=1)
 surrogates = {
     "forest (default)": None,
     "network": network,
