@@ -30,7 +30,7 @@ from jarf.table._columns import read_columns
 
 FORESTS = [
     AxisForestClassifier(10, random_state=0),
-    AxisForestRegressor(30, random_state=0),
+    AxisForestRegressor(10, random_state=0),
     CanonicalCorrelationForestClassifier(10, random_state=0),
     CanonicalCorrelationForestRegressor(10, random_state=0),
     RotationForestClassifier(10, random_state=0),
@@ -93,7 +93,7 @@ def answers(model, X):
 
 @every
 def test_a_mixed_table_is_learned(model):
-    fitted = fit(model)
+    fitted = fit(clone(model).set_params(n_estimators=30))
     truth = np.where(NEW_SIGNAL > 0.5, "yes", "no") if is_classifier(model) else NEW_SIGNAL
     assert fitted.score(NEW, truth) > (0.65 if is_classifier(model) else 0.2)
     assert fitted.n_features_in_ == 7

@@ -41,10 +41,11 @@ class _SPORF(ObliqueForest):
         )
 
     def _chances(self) -> np.ndarray:
-        """Chances of the table's outputs: all columns alike, however many levels they have."""
+        """Chances of the outputs: many levels raise a column's chance by their root only."""
         if not self._plain_axes.any():
             return np.empty(0)
-        return 1.0 / np.bincount(self.table_.output_columns_)[self.table_.output_columns_]
+        n_outputs = np.bincount(self.table_.output_columns_)
+        return 1.0 / np.sqrt(n_outputs[self.table_.output_columns_])
 
 
 @documented
@@ -57,7 +58,8 @@ class SPORFClassifier(ForestClassifierMixin, _SPORF):
     distribution without zero, the limit of scattering non-zeros over a random matrix and dropping
     its empty columns. Constant directions are not counted. Columns are put on one scale by default.
     A column that is no number (see ``categorical_features``) is a direction by itself where it is
-    drawn first, and passed over otherwise.
+    drawn first, and passed over otherwise; the chance to be drawn is one over the root of the
+    number of columns that a category is encoded in.
 
     Parameters
     ----------
