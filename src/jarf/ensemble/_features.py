@@ -207,7 +207,8 @@ class JacobianFeatures(TransformerMixin, BaseEstimator):
             gradients.append(found / size if size > 0 else found)
         n_numbers = int(self.table_.is_number.sum())
         wanted = self.n_directions or int(np.clip(n_numbers, 4, 32))
-        self.directions_ = draw_directions(gradients, wanted, rng)
+        drawn = draw_directions(gradients, wanted, rng)
+        self.directions_ = drawn * table.oblique[:, None]  # eigenvectors are zero up to rounding
 
     def _helps(self, X, y, target: Target, rng) -> bool:
         """Compare on held-out rows; the directions come from the learning rows alone."""
