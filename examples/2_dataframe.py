@@ -7,8 +7,8 @@ Directions are made of numbers only; everything else stays a plain axis. What is
 is in the columns of the table.
 
 The table is made up: a loan is paid back if income exceeds debt by enough, unless the town says
-otherwise, with little enough noise that oblique cuts win the race and can be shown. With more noise,
-more holes and fewer rows the race chose plain axes.
+otherwise, with little enough noise that oblique cuts win the race and can be shown. With more
+noise, more holes and fewer rows the race chose plain axes.
 """
 
 import numpy as np
