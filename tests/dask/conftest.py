@@ -31,19 +31,15 @@ def collect_others_sockets():
         gc.collect()
 
 
-@pytest.fixture(scope="module")
-def processes():
-    with LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
-    ) as made:
-        yield made
-
-
 @pytest.fixture
-def mortal(processes):
-    """A client of two workers that are processes, to be killed; the next test gets new ones."""
-    with Client(processes) as active:
-        active.wait_for_workers(2)
+def mortal():
+    """A client of two workers that are processes, to be killed; not all are replaced."""
+    with (
+        LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
+        ) as made,
+        Client(made) as active,
+    ):
         yield active
     collect_others_sockets()
 

@@ -1,3 +1,5 @@
+import pickle
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_diabetes, load_iris
@@ -61,3 +63,12 @@ def test_only_scikit_learns_own_trees_are_packable():
     assert is_packable(RandomForestClassifier())
     assert not is_packable(Odd())
     assert not is_packable(GradientBoostingRegressor())
+
+
+def test_a_packed_forest_is_sent_after_it_was_used():
+    X, y = load_iris(return_X_y=True)
+    forest = pack(RandomForestClassifier(n_estimators=3, random_state=0).fit(X, y))
+    forest.native()
+    copied = pickle.loads(pickle.dumps(forest))
+    np.testing.assert_array_equal(forest_outputs(copied, X), forest_outputs(forest, X))
+    copied.native()

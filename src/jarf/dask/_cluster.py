@@ -25,17 +25,17 @@ def active_client() -> Any:
 def shared(value: Any) -> Any:
     """Make a value that many tasks need an argument for them: sent once, not once a task.
 
-    On a cluster every worker gets a copy, so that the loss of one does not lose the value.
+    It is part of the graph, so that the scheduler can bring it back when a worker is lost with it;
+    scattered data could not be.
     """
-    client = active_client()
-    if client is None:
-        return delayed(value, traverse=False, pure=False)
-    return client.scatter([value], broadcast=True, hash=False)[0]
+    return delayed(value, traverse=False, pure=False)
 
 
 def compute(tasks: Sequence[Any]) -> list[Any]:
     """Run delayed tasks on whatever scheduler is active."""
-    return list(dask.compute(*tasks))
+    # Surrogates belong into the graph: no warning about its size.
+    with dask.config.set({"distributed.admin.large-graph-warning-threshold": "100GB"}):
+        return list(dask.compute(*tasks))
 
 
 class Graph:

@@ -58,6 +58,9 @@ class PackedForest:
     n_features: int
     _checked: Any = field(init=False, repr=False, compare=False, default=None)
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_checked": None}  # the compiled view stays in its process
+
     @property
     def n_trees(self) -> int:
         return len(self.roots)
