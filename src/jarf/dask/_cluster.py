@@ -33,6 +33,8 @@ def shared(value: Any) -> Any:
 
 def compute(tasks: Sequence[Any]) -> list[Any]:
     """Run delayed tasks on whatever scheduler is active."""
+    if active_client() is None:
+        return list(dask.compute(*tasks))
     # Surrogates belong into the graph: no warning about its size.
     with dask.config.set({"distributed.admin.large-graph-warning-threshold": "100GB"}):
         return list(dask.compute(*tasks))
