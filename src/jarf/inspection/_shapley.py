@@ -98,8 +98,8 @@ def shapley_values(
     >>> found = shapley_values(model, X[:5], X[100:120])
     >>> np.allclose(found.base_values + found.values.sum(axis=1), model.predict(X[:5]))
     True
-    >>> found.importances.argmin()
-    np.int64(2)
+    >>> int(found.importances.argmin())
+    2
     """
     check_model(model)
     rows = MixedRows(model, X, background)
