@@ -14,6 +14,7 @@ from jarf.dask._boosting import distributed_surrogate, is_distributed
 from jarf.dask._cluster import compute, shared, tree_reduced
 from jarf.dask._encoding import Sample
 from jarf.geometry import JacobianPreconditioner
+from jarf.geometry._learning import count_probes
 from jarf.gradients import choose_rows
 
 # Numbers of single probes are drawn on the client; beyond so many, all rows are as cheap.
@@ -43,7 +44,7 @@ def fit_preconditioner(
             surrogate = distributed_surrogate(surrogate, sample, rng)
     preconditioner._learn(surrogate, rng, stages, sample.X, sample.y, sample.weights)
     with stages.stage("gradients"):
-        wanted = preconditioner._count_probes(parts.n_rows, stages)
+        wanted = count_probes(preconditioner.n_probes, parts.n_rows, stages)
         if MAX_PROBES < wanted < parts.n_rows:
             raise ValueError(
                 f"n_probes asks for {wanted} of {parts.n_rows} rows. Give at most {MAX_PROBES}, or "

@@ -75,7 +75,7 @@ class PerTreeForest:
             return shared._map
         gradients = shared.ejop_.gradients
         ejop = sum_blocks([gradients], gradients.shape[2], weights)
-        return LinearMap(shared.mean_, shared.scale_, shared._matrix(ejop, shared.n_components))
+        return shared._map_of(ejop)
 
     def _mean(self, method: str, X):
         total = sum(

@@ -20,33 +20,30 @@ from jarf._sklearn import (
     HasMethods,
     Interval,
     StrOptions,
-    check_classification_targets,
     check_sample_weight,
     fit_context,
     type_of_target,
 )
 from jarf.geometry._differentiation import Differentiation
-from jarf.geometry._map import LinearMap, embedded, preconditioner_matrix, spectrum
-from jarf.geometry._wide import N_LEADING, LowRankPreconditioner, leading_spectrum
+from jarf.geometry._learning import (
+    check_fit,
+    count_probes,
+    only_rows,
+    output_steps,
+    read_classes,
+)
+from jarf.geometry._map import LinearMap
+from jarf.geometry._wide import ejop_spectrum, mapping_matrix
 from jarf.gradients import (
     EJOP,
-    WIDE_FROM,
     WideEJOP,
     choose_rows,
     column_mean,
     column_std,
-    difference_steps,
     first_rows,
     learning_rows,
 )
-from jarf.surrogate import (
-    check_columns,
-    check_surrogate,
-    default_surrogate,
-    fit_copy,
-    is_frozen,
-    thaw,
-)
+from jarf.surrogate import default_surrogate, fit_copy, is_frozen, thaw
 from jarf.table import fit_table, read_table, take_tables
 
 
@@ -297,7 +294,8 @@ class JacobianPreconditioner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         learned = learning_rows(len(X), self.surrogate_rows, rng, always)
         self._learn(surrogate, rng, stages, *only_rows(learned, X, y, weights))
         with stages.stage("gradients"):
-            probes = choose_rows(len(X), self._count_probes(len(X), stages), rng)
+            n_probes = count_probes(self.n_probes, len(X), stages)
+            probes = choose_rows(len(X), n_probes, rng)
             self._probe_rows = kept[probes]
             X, y, weights = only_rows(probes if len(probes) < len(X) else None, X, y, weights)
             self._estimate(
@@ -313,10 +311,10 @@ class JacobianPreconditioner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         self._moves = self.table_.is_number
         if self.categorical == "toggle":
             self._moves = self._moves | self.table_.is_level
-        self._check(surrogate, X)
+        check_fit(self, surrogate, self._moves)
         classification = is_classifier(thaw(surrogate))
         if classification:
-            self._read_classes(y)
+            self.classes_ = read_classes(y)
         self._coded = classification and not is_frozen(surrogate)
         self._standardise(X)
         self._scaled = self.standardize and not is_frozen(surrogate)
@@ -331,7 +329,9 @@ class JacobianPreconditioner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
                 random_state=rng,
                 n_jobs=self.n_jobs,
             )
-            self.steps_ = self._steps(X)
+            self.steps_ = output_steps(
+                X, self.table_, self._moves, self.step, self.step_rule, self.scale_
+            )
 
     def _differentiation(self) -> Differentiation:
         """How the EJOP is taken from here on, wherever the rows are."""
@@ -352,11 +352,15 @@ class JacobianPreconditioner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         """Turn the summed outer products into H and the map."""
         self.ejop_ = ejop if self._scaled else ejop.rescaled(self.scale_)
         self._spectrum: Any = None
-        self.preconditioner_ = self._matrix(self.ejop_, None)
-        whole = self.n_components is None
-        matrix = self.preconditioner_ if whole else self._matrix(self.ejop_, self.n_components)
-        self._map = LinearMap(self.mean_, self.scale_, matrix)
-        self._n_features_out = matrix.shape[1]
+        self.preconditioner_ = mapping_matrix(self.ejop_, self._moves, self.gamma, self.normalize)
+        self._map = self._map_of(self.ejop_, self.preconditioner_)
+        self._n_features_out = self._map.matrix.shape[1]
+
+    def _map_of(self, ejop: EJOP | WideEJOP, H=None) -> LinearMap:
+        """The map of an estimate of the EJOP, whose ``H`` may be there already."""
+        if H is None or self.n_components is not None:
+            H = mapping_matrix(ejop, self._moves, self.gamma, self.normalize, self.n_components)
+        return LinearMap(self.mean_, self.scale_, H)
 
     def _choose_surrogate(self, y):
         if self.surrogate is not None:
@@ -364,32 +368,6 @@ class JacobianPreconditioner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         kind = "continuous" if y is None else type_of_target(np.asarray(y))
         classification = not kind.startswith("continuous")
         return default_surrogate(classification), classification
-
-    def _check(self, surrogate, X):
-        check_surrogate(surrogate, is_classifier(thaw(surrogate)))
-        if is_frozen(surrogate):
-            check_columns(surrogate, self.n_features_in_, getattr(self, "feature_names_in_", None))
-            if not self.table_.is_identity_:
-                raise ValueError(
-                    "A frozen surrogate is differentiated in the columns it was fitted on, but "
-                    "categories and missing values of X are encoded first. Hand in a surrogate "
-                    "that is not fitted, or encode X before both."
-                )
-        n_moving = int(self._moves.sum())
-        if self.n_components is not None and self.n_components > n_moving:
-            raise ValueError(
-                f"n_components={self.n_components} is more than the {n_moving} features of X that "
-                "are mapped."
-            )
-
-    def _read_classes(self, y) -> None:
-        check_classification_targets(y)
-        self.classes_ = np.unique(y)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"y holds only one class, {self.classes_[0]!r}: class probabilities that never "
-                "change have no Jacobian. At least two classes are needed."
-            )
 
     def _labels(self, y) -> np.ndarray:
         """What the surrogate was given: codes 0..C-1, or labels and numbers as they are."""
@@ -403,55 +381,6 @@ class JacobianPreconditioner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
             self.scale_ = np.where(self._moves & (self._std > 0), self._std, 1.0)
         else:
             self.mean_, self.scale_ = np.zeros(d), np.ones(d)
-
-    def _count_probes(self, n, stages) -> int:
-        m = self.n_probes
-        wanted = max(1, round(m * n)) if isinstance(m, Real) and not isinstance(m, Integral) else m
-        if wanted > n:
-            stages.note(f"n_probes={m} is more than the {n} rows: all of them are probed")
-        return min(n, int(wanted))
-
-    def _steps(self, X):
-        """Steps of the numeric outputs; a toggled one moves from end to end, others never."""
-        table, rule = self.table_, self.step_rule
-        if table.is_identity_:
-            return difference_steps(X, self.step, rule, unit=self.scale_)
-        if not isinstance(rule, str):
-            wanted = difference_steps(np.empty((0, self.n_features_in_)), rule=rule)
-            steps = table.per_output(wanted)
-        else:
-            number, steps = table.is_number, np.zeros(X.shape[1])
-            steps[number] = difference_steps(
-                X[:, number], self.step, rule, unit=self.scale_[number]
-            )
-        toggled = self._moves & table.is_level
-        steps[toggled] = np.ptp(X[:, toggled], axis=0)
-        return steps
-
-    def _matrix(self, ejop, n_components):
-        """H of an estimate, or its leading eigenvectors; the identity for what does not move."""
-        if isinstance(ejop, WideEJOP):
-            return self._wide_matrix(ejop, n_components)
-        matrix, moves = ejop.matrix, self._moves
-        if not moves.all():
-            matrix = matrix[np.ix_(moves, moves)]
-        if not moves.any():
-            block = matrix
-        elif n_components is None:
-            block = preconditioner_matrix(matrix, self.gamma, self.normalize)
-        else:
-            block = np.ascontiguousarray(spectrum(matrix)[1][:, :n_components])
-        return embedded(block, moves)
-
-    def _wide_matrix(self, ejop, n_components):
-        if n_components is None:
-            return LowRankPreconditioner.of(ejop, self.gamma, self.normalize, self._moves)
-        if not self._moves.all():
-            raise ValueError(
-                f"n_components is for numbers only above {WIDE_FROM} features: X has categories or "
-                "missing values. Use n_components=None."
-            )
-        return np.ascontiguousarray(leading_spectrum(ejop, n_components)[1])
 
     def transform(self, X):
         """Map ``X`` to ``X H``, or to its projections on the leading eigenvectors.
@@ -516,12 +445,7 @@ class JacobianPreconditioner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     def _eigen(self):
         check_is_fitted(self, "ejop_")
         if self._spectrum is None:
-            ejop = self.ejop_
-            self._spectrum = (
-                leading_spectrum(ejop, N_LEADING)
-                if isinstance(ejop, WideEJOP)
-                else spectrum(ejop.matrix)
-            )
+            self._spectrum = ejop_spectrum(self.ejop_)
         return self._spectrum
 
     @property
@@ -546,10 +470,3 @@ class JacobianPreconditioner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         tags.target_tags.required = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def only_rows(rows: np.ndarray | None, *arrays):
-    """Take some rows of arrays; None stands for all, and for an array that is not there."""
-    if rows is None:
-        return arrays
-    return tuple(None if array is None else array[rows] for array in arrays)

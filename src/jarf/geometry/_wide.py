@@ -1,4 +1,4 @@
-"""H of very wide tables: applied through the EJOP's sparse factor, never formed."""
+"""H and the spectrum of an EJOP, formed or, of very wide tables, through its sparse factor."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.linalg import svds
 
-from jarf.gradients import WideEJOP
+from jarf.geometry._map import embedded, preconditioner_matrix, spectrum
+from jarf.gradients import EJOP, WIDE_FROM, WideEJOP
 
 # So many leading eigenvectors of a wide EJOP are computed where all would be asked for.
 N_LEADING = 50
@@ -74,3 +75,39 @@ def leading_spectrum(ejop: WideEJOP, n_components: int) -> tuple[np.ndarray, np.
     values, vectors = values[order], vectors[order].T
     largest = vectors[np.abs(vectors).argmax(axis=0), np.arange(k)]
     return values**2 / ejop.weight, vectors * np.where(largest < 0, -1.0, 1.0)
+
+
+def ejop_spectrum(ejop: EJOP | WideEJOP) -> tuple[np.ndarray, np.ndarray]:
+    """Return eigenvalues, falling, and eigenvectors: all, or the leading ones of a wide EJOP."""
+    if isinstance(ejop, WideEJOP):
+        return leading_spectrum(ejop, N_LEADING)
+    return spectrum(ejop.matrix)
+
+
+def mapping_matrix(
+    ejop: EJOP | WideEJOP, moves: np.ndarray, gamma: float, normalize: bool, n_components=None
+) -> np.ndarray | LowRankPreconditioner:
+    """H of an estimate, or its leading eigenvectors; the identity for what does not move."""
+    if isinstance(ejop, WideEJOP):
+        return _wide_matrix(ejop, moves, gamma, normalize, n_components)
+    matrix = ejop.matrix
+    if not moves.all():
+        matrix = matrix[np.ix_(moves, moves)]
+    if not moves.any():
+        block = matrix
+    elif n_components is None:
+        block = preconditioner_matrix(matrix, gamma, normalize)
+    else:
+        block = np.ascontiguousarray(spectrum(matrix)[1][:, :n_components])
+    return embedded(block, moves)
+
+
+def _wide_matrix(ejop: WideEJOP, moves, gamma, normalize, n_components):
+    if n_components is None:
+        return LowRankPreconditioner.of(ejop, gamma, normalize, moves)
+    if not moves.all():
+        raise ValueError(
+            f"n_components is for numbers only above {WIDE_FROM} features: X has categories or "
+            "missing values. Use n_components=None."
+        )
+    return np.ascontiguousarray(leading_spectrum(ejop, n_components)[1])
