@@ -45,13 +45,13 @@ inline void project_rows(const Columns& columns, const Direction& direction,
 }
 
 // The rotated columns of one node's rows, kept while its subtree grows. Larger nodes do without
-// and project every candidate anew: a tree never holds the whole rotated matrix, unless that is
-// small. Nodes are ranges of the tree's rows; a split that moves rows moves their `places` too.
+// and project every candidate anew: a tree never holds more than half of the rotated matrix, and of
+// a large one no more than a sixteenth. Nodes are ranges of the tree's rows; a split that moves rows moves their `places` too.
 class RotatedBlock {
  public:
   RotatedBlock(const Columns& columns, std::size_t n_rows)
       : columns_(columns),
-        most_rows_(std::max(n_rows / 16, kSmall / columns.n_columns)),
+        most_rows_(std::max(n_rows / 16, std::min(n_rows / 2, kSmall / columns.n_columns))),
         places_(columns.rotation ? n_rows : 0) {}
 
   bool holds(std::size_t begin, std::size_t end) const { return begin_ <= begin && end <= end_; }

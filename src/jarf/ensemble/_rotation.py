@@ -115,7 +115,7 @@ class RotationForestClassifier(ForestClassifierMixin, _RotationForest):
     numbers (see ``categorical_features``) are not rotated and stay among the tree's columns.
 
     Rotated columns are made in the nodes that try them; once a node has a sixteenth of the rows, or
-    its columns take at most 32 MB, they are kept for the nodes below it. No tree holds more.
+    half of them in at most 32 MB, they are kept for the nodes below it. No tree holds more.
 
     Parameters
     ----------
