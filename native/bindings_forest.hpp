@@ -155,9 +155,11 @@ inline nb::tuple grow_tree(const TrainingColumns& columns, const jarf::ProposalS
   } else {
     jarf::check_responses(responses.data(), weights.data(), n);
   }
+  const auto is_used = [](double weight) { return weight > 0.0; };
   std::vector<std::uint32_t> rows;
+  rows.reserve(std::count_if(weights.data(), weights.data() + n, is_used));
   for (std::size_t i = 0; i < n; ++i) {
-    if (weights.data()[i] > 0.0) rows.push_back(static_cast<std::uint32_t>(i));
+    if (is_used(weights.data()[i])) rows.push_back(static_cast<std::uint32_t>(i));
   }
   const jarf::Limits limits{max_depth, max_leaves, min_split, std::min(min_leaf, n),
                             min_leaf_weight, min_gain, histogram_from, sample_from};

@@ -97,10 +97,8 @@ class Grower {
         rng_(seed),
         limits_(limits),
         should_stop_(std::move(should_stop)),
-        search_(target, rows_.size(), limits.min_leaf),
+        search_(target, limits.min_leaf),
         block_(columns, rows_.size()),
-        values_(rows_.size()),
-        best_values_(rows_.size()),
         goes_left_(rows_.size()),
         right_(rows_.size()) {
     target_.set_min_side(limits.min_leaf_weight);
@@ -141,7 +139,7 @@ class Grower {
       const Open best = open.top();
       open.pop();
       float lowest, highest;
-      project(best.found.direction(), best.task, best_values_.data(), lowest, highest);
+      project(best.found.direction(), best.task, best_values_, lowest, highest);
       const auto [left, right] = split(best.task, best.found);
       ++n_leaves;
       consider(left);
@@ -199,7 +197,7 @@ class Grower {
       if (columns_.bins_are_values(feature)) return Verdict::constant;
     }
     float lowest, highest;
-    project(candidate, task, values_.data(), lowest, highest);
+    project(candidate, task, values_, lowest, highest);
     if (!(lowest < highest) || !std::isfinite(highest - lowest)) return Verdict::constant;
     const bool large = n_rows >= limits_.sample_from && search_.can_sample(n_rows);
     const bool better = large ? search_.sampled(values_.data(), n_rows, lowest, highest, best)
@@ -218,10 +216,12 @@ class Grower {
   }
 
   // The rows' values along a direction, and their range. An axis of a rotated tree is one of its
-  // rotated columns.
-  void project(const Direction& direction, const Task& task, float* out, float& lowest,
-               float& highest) const {
+  // rotated columns. Large nodes of plain axes are searched by bins: `values` grows as needed.
+  void project(const Direction& direction, const Task& task, std::vector<float>& values,
+               float& lowest, float& highest) const {
     const std::size_t n_rows = task.end - task.begin;
+    if (values.size() < n_rows) values.resize(n_rows);
+    float* out = values.data();
     if (columns_.rotation && block_.holds(task.begin, task.end)) {
       block_.read(direction.features[0], task.begin, task.end, out);
     } else {

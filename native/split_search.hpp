@@ -23,11 +23,14 @@ struct Split {
 template <class Target>
 class SplitSearch {
  public:
-  SplitSearch(Target& target, std::size_t n_rows, std::size_t min_leaf)
-      : target_(target), min_leaf_(min_leaf), first_(n_rows), second_(n_rows) {}
+  SplitSearch(Target& target, std::size_t min_leaf) : target_(target), min_leaf_(min_leaf) {}
 
   // Every threshold between two neighbouring values. True if `best` was improved.
   bool exact(const float* values, std::size_t n_rows, float lowest, float highest, Split& best) {
+    if (first_.size() < n_rows) {  // nodes that are searched otherwise need no keys
+      first_.resize(n_rows);
+      second_.resize(n_rows);
+    }
     Key *keys = first_.data(), *spare = second_.data();
     for (std::size_t i = 0; i < n_rows; ++i) keys[i] = make_key(values[i], i);
     sort_keys(keys, spare, values, n_rows, lowest, highest, counts_);
