@@ -5,10 +5,10 @@ training label. So the rows are split: surrogates and small pilot forests learn 
 the pilots are scored on the other. Plain axes take part in every race and keep the title unless
 they are beaten by more than one standard error. Few rows are used in turn (cross-fitting).
 
-The field is thinned by squared error (the Brier score), which tells most from few trees. The last
-word between classifiers has Cohen's kappa, made smooth: a forest of blurred probabilities may have
-the worse Brier score and yet name the right class more often. Finalists that cannot be told from
-the winner share the trees of the forest with it, which costs nothing and forgives a wrong choice.
+Regressors are compared by squared error, classifiers by Cohen's kappa, made smooth: a forest of
+blurred probabilities may have the worse Brier score and yet name the right class more often.
+Finalists that cannot be told from the winner share the trees of the forest with it, which costs
+nothing and forgives a wrong choice.
 """
 
 from __future__ import annotations
@@ -180,21 +180,18 @@ def run_race(
     RaceResult
     """
     racers = [Racer(geometry, pilots_of(geometry)) for geometry in geometries]
+    plain = next(racer for racer in racers if racer.geometry == PLAIN)
     running = racers
     for round_, n_trees in enumerate(ROUNDS):
         for racer in running:
             racer.advance(n_trees, n_jobs)
-        running = sorted(running, key=lambda racer: np.average(racer.losses, weights=weights))
-        note(f"round {round_ + 1}: " + " < ".join(racer.geometry.name for racer in running))
+        gains = {id(r): np.average(_gain(r, plain, weights), weights=weights) for r in running}
+        running = sorted(running, key=lambda racer: -gains[id(racer)])
+        note(f"round {round_ + 1}: " + " > ".join(racer.geometry.name for racer in running))
         if round_ + 1 < len(ROUNDS):
-            running = _better_half(running)
+            kept = running[: max(2, (len(running) + 1) // 2)]
+            running = kept if plain in kept else [*kept, plain]
     return _result(racers, running, weights)
-
-
-def _better_half(ranked: list[Racer]) -> list[Racer]:
-    kept = ranked[: max(2, (len(ranked) + 1) // 2)]
-    plain = next(racer for racer in ranked if racer.geometry == PLAIN)
-    return kept if plain in kept else [*kept, plain]
 
 
 def smooth_kappa(means: np.ndarray, observed: np.ndarray, plain: np.ndarray, weights) -> np.ndarray:
