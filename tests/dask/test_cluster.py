@@ -19,6 +19,7 @@ from jarf.datasets import make_rotated_halfspace
 
 X, y = make_rotated_halfspace(600, 4, angle=45, random_state=0)
 SETTINGS = {"surrogate": RandomForestClassifier(5), "n_estimators": 5, "random_state": 0}
+DENSE = {"n_estimators": 5, "geometry": "dense", "random_state": 0}
 
 
 def cut(size=100):
@@ -35,9 +36,8 @@ def test_the_answer_does_not_depend_on_the_scheduler(anywhere):
 
 def test_jacobian_forest(client):
     dX, dy = cut()
-    settings = {"n_estimators": 5, "geometry": "dense", "random_state": 0}
-    model = on_dask.JacobianForestClassifier(**settings).fit(dX, dy)
-    local = jarf.JacobianForestClassifier(**settings).fit(X, y)
+    model = on_dask.JacobianForestClassifier(**DENSE).fit(dX, dy)
+    local = jarf.JacobianForestClassifier(**DENSE).fit(X, y)
     np.testing.assert_allclose(model.predict_proba(dX).compute(), local.predict_proba(X))
     np.testing.assert_array_equal(model.apply(dX).compute(), local.apply(X))
 
@@ -129,14 +129,22 @@ def dying(path, calls):
     return pass_on
 
 
-# Each pass reads 12 blocks: first for the sample, then for the EJOP, then for the trees.
-@pytest.mark.parametrize("calls", [18, 30])
-def test_a_lost_worker_does_not_change_the_answer(mortal, tmp_path, calls):
+# Each pass reads 12 blocks: first for the sample, then (JARF) for the EJOP, then for the trees.
+@pytest.mark.parametrize(
+    ("name", "settings", "calls"),
+    [
+        ("JARFClassifier", SETTINGS, 18),
+        ("JARFClassifier", SETTINGS, 30),
+        ("JacobianForestClassifier", DENSE, 6),
+        ("JacobianForestClassifier", DENSE, 18),
+    ],
+)
+def test_a_lost_worker_does_not_change_the_answer(mortal, tmp_path, name, settings, calls):
     dX, dy = cut(50)
     dX = dX.map_blocks(dying(tmp_path, calls), dtype=float, meta=X[:0])
-    model = on_dask.JARFClassifier(**SETTINGS).fit(dX, dy)
+    model = getattr(on_dask, name)(**settings).fit(dX, dy)
     assert (tmp_path / "dead").exists()
-    local = jarf.JARFClassifier(**SETTINGS).fit(X, y)
+    local = getattr(jarf, name)(**settings).fit(X, y)
     np.testing.assert_allclose(model.predict_proba(X), local.predict_proba(X))
 
 
