@@ -190,6 +190,14 @@ def test_steps_reach_the_next_value_of_a_discrete_column():
     np.testing.assert_array_less([1.0, 1.0], steps_of(Z))
 
 
+def test_steps_reach_the_next_value_in_a_sorted_table():
+    year = np.repeat([0.0, 1.0], 3000)
+    rare = np.zeros(6000)
+    rare[5] = 1.0
+    Z = np.column_stack([year, rare, np.sort(np.arange(6000) % 3)]).astype(np.float32)
+    np.testing.assert_array_less([1.0, 1.0, 1.0], steps_of(Z))
+
+
 def test_whitening_whitens():
     mixed = np.random.default_rng(0).normal(size=(500, 3)) @ np.array(
         [[1.0, 2.0, 0.0], [0.0, 0.5, 0.0], [0.0, 0.0, 5.0]]
