@@ -25,10 +25,10 @@ TABLES = ("phoneme", "spambase", "satimage", "magic", "letter", "electricity", "
 ROWS, COLUMNS = (1000, 3000, 10_000, 30_000, 100_000), (10, 50, 200, 700, 2000)
 
 
-def timed(call) -> tuple[float, float]:
+def timed(call, *arguments) -> tuple[float, float]:
     """Clock and processor seconds of a call."""
     clock, cpu = time.perf_counter(), time.process_time()
-    call()
+    call(*arguments)
     return time.perf_counter() - clock, time.process_time() - cpu
 
 
@@ -66,7 +66,7 @@ def forests() -> list[dict]:
         base: dict[str, tuple[float, float]] = {}
         for key, make in (others | ours).items():
             model = make()
-            fit, predict = timed(lambda m=model: m.fit(X, y)), timed(lambda m=model: m.predict(Z))
+            fit, predict = timed(model.fit, X, y), timed(model.predict, Z)
             base.setdefault("fit", fit)
             base.setdefault("predict", predict)
             if key != "RF":
@@ -82,16 +82,16 @@ def growth(sizes, make) -> list[dict]:
     results: list[dict] = []
     for size in sizes:
         X, y = make(size)
-        _, forest = timed(lambda X=X, y=y: random_forest().fit(X, y))
+        _, forest = timed(random_forest().fit, X, y)
         model = jacobian_forest()
-        clock, ours = timed(lambda X=X, y=y, m=model: m.fit(X, y))
+        clock, ours = timed(model.fit, X, y)
         row = {
             "size": size,
             "RF s": forest,
             "Jacobian s": ours,
             "ratio": ours / forest,
             "clock s": clock,
-            "winner": " + ".join(model.geometries_),
+            "winner": " + ".join(geometry.name for geometry in model.geometries_),
             "exponent": "",
         }
         if results:

@@ -14,6 +14,7 @@ from jarf.datasets import halfspace_bayes_kappa, make_rotated_halfspace
 from jarf.ensemble import (
     GEOMETRIES,
     AxisForestClassifier,
+    CanonicalCorrelationForestClassifier,
     Geometry,
     GivenGradients,
     ModelSource,
@@ -267,3 +268,12 @@ def test_importances_and_normals_are_of_the_original_columns():
 def test_bad_geometry_is_named():
     with pytest.raises(ValueError, match="geometry"):
         small(geometry="best").fit(*load_iris(return_X_y=True))
+
+
+def test_without_axes_it_is_a_canonical_correlation_forest():
+    X, y = make_rotated_halfspace(300, 4, angle=45, random_state=0)
+    canonical = JacobianForestClassifier(5, geometry="canonical", random_state=3).fit(X, y)
+    published = CanonicalCorrelationForestClassifier(5, random_state=3).fit(X, y)
+    np.testing.assert_array_equal(canonical.predict_proba(X), published.predict_proba(X))
+    with pytest.raises(ValueError, match="Without axes"):
+        Geometry("nothing", axes=False)

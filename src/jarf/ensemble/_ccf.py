@@ -19,17 +19,25 @@ class _CanonicalCorrelationForest(ObliqueForest):
 
     def _proposal(self, X: np.ndarray, context: Any) -> Any:
         plain = self._plain_axes
-        n_plain, n_mixed = int(plain.sum()), int((~plain).sum())
-        n_drawn = None if self.max_features is None else self._n_candidates(n_mixed or 1)
-        if n_plain == 0:
-            return canonical_directions(n_mixed, n_drawn, self.projection_bootstrap)
-        n_axes = n_drawn_by_default(n_plain) if n_drawn is None else self._n_candidates(n_plain)
-        axes = backend().Axes(n_axes, plain.astype(float))
-        if n_mixed == 0:
-            return axes
-        chances = (~plain).astype(float)
-        directions = canonical_directions(n_mixed, n_drawn, self.projection_bootstrap, chances)
-        return backend().Sequence([directions, axes])
+        counts: Any = (None, None)
+        if self.max_features is not None:
+            counts = tuple(self._n_candidates(max(1, int(k.sum()))) for k in (~plain, plain))
+        return canonical_proposal(plain, *counts, resample=self.projection_bootstrap)
+
+
+def canonical_proposal(plain, n_drawn=None, n_axes=None, **options) -> Any:
+    """Propose canonical directions of the other columns, and as many axes of the ``plain`` ones."""
+    n_plain, n_mixed = int(plain.sum()), int((~plain).sum())
+    if n_plain == 0:
+        return canonical_directions(n_mixed, n_drawn, **options)
+    n_axes = n_drawn_by_default(n_plain) if n_axes is None else n_axes
+    axes = backend().Axes(n_axes, plain.astype(float))
+    if n_mixed == 0:
+        return axes
+    chances = (~plain).astype(float)
+    return backend().Sequence(
+        [canonical_directions(n_mixed, n_drawn, chances=chances, **options), axes]
+    )
 
 
 def canonical_directions(

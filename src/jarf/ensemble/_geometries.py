@@ -20,13 +20,16 @@ class Geometry:
     n_loadings : int, default=0
         A drawn direction keeps that many largest loadings; 0 keeps all.
     local : bool, default=False
-        Whether a node also tries the directions of a linear surrogate of its own: the canonical
+        Whether a node also tries the direction of a linear surrogate of its own: the canonical
         correlation of its rows with their targets in a few random columns.
     power : float, default=0.0
         Axes are drawn with probability ~ (mean squared derivative) ** power; 0 draws them alike.
     bootstrap : bool, default=False
         Whether trees see bootstrap samples. Directions differ from node to node and keep trees
         apart, so that every tree may see all rows.
+    axes : bool, default=True
+        Without plain axes a node tries nothing but its local directions, and all of them: a
+        canonical correlation forest.
     """
 
     name: str
@@ -35,6 +38,11 @@ class Geometry:
     local: bool = False
     power: float = 0.0
     bootstrap: bool = False
+    axes: bool = True
+
+    def __post_init__(self) -> None:
+        if not self.axes and (self.sources or not self.local):
+            raise ValueError("Without axes a geometry has local=True and no sources.")
 
     @property
     def is_plain(self) -> bool:
@@ -52,6 +60,7 @@ GEOMETRIES = {
         PLAIN,
         Geometry("whole"),
         Geometry("linear", local=True),
+        Geometry("canonical", local=True, axes=False),
         Geometry("sparse", _FORESTS, n_loadings=3, local=True),
         Geometry("weighted", _FORESTS, n_loadings=3, local=True, power=1.0),
         Geometry("focused", _FORESTS, n_loadings=3, power=2.0),

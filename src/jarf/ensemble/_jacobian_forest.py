@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from jarf._progress import Stages
 from jarf._sklearn import Interval, StrOptions
 from jarf.ensemble._backend import backend
-from jarf.ensemble._ccf import canonical_directions
+from jarf.ensemble._ccf import canonical_directions, canonical_proposal
 from jarf.ensemble._forest import Forest
 from jarf.ensemble._forest_docs import documented
 from jarf.ensemble._geometries import GEOMETRIES, PLAIN, Geometry
@@ -59,6 +59,8 @@ class Gradients:
     def recipe(self, geometry: Geometry, spreads, n_axes: int, n_directions: int) -> Any:
         """What a node tries under a geometry; half as many draws where it has local directions."""
         engine = backend()
+        if not geometry.axes:
+            return canonical_proposal(~self.is_number)
         if geometry.local:
             n_directions = -(-n_directions // 2)
         parts = [engine.Axes(n_axes, self._chances(geometry.power))]

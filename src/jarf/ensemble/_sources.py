@@ -34,7 +34,7 @@ from jarf.surrogate import (
 from jarf.surrogate._packed import NODE
 
 # Surrogates of a Jacobian forest: their size and the step of their differences.
-N_TREES = 50
+N_TREES = 30
 STEP = 0.5
 # The whitened source looks at so many principal components, the kernel at so many columns.
 MAX_COMPONENTS = 200

@@ -82,7 +82,7 @@ def _parts() -> list[Kind]:
     }
     linear = {"mean": "vector", "scale": "vector", "matrix": "matrix|LowRankPreconditioner|none"}
     geometry = {"name": "text", "sources": "tuple", "n_loadings": "count", "local": "bool"}
-    geometry |= {"power": "number", "bootstrap": "bool"}
+    geometry |= {"power": "number", "bootstrap": "bool", "axes": "bool"}
     per_tree = {"n_jobs": "none", "classifies": "bool", "maps_": "list", "trees_": "list"}
     return [
         Kind(ours.Forest, forest, check_forest),
