@@ -117,6 +117,8 @@ def _read_series(nw, series, narrow: bool) -> Column:
         if values.dtype == object:  # pandas before 2.2 keeps NA in columns of arrow
             values = np.where(missing, np.nan, values)
         return Column(label, "number", _floats(values))
+    if dtype == nw.Boolean and not missing.any():
+        return Column(label, "flag", np.asarray(series.to_numpy(), dtype=np.float64))
     if dtype == nw.Boolean:
         return _read_objects(label, _or_none(series.to_list(), missing))
     if dtype in (nw.String, nw.Categorical, nw.Enum):
