@@ -22,6 +22,7 @@ from jarf._sklearn import (
     type_of_target,
 )
 from jarf.ensemble._growing import Target
+from jarf.ensemble._race import CROSS_FIT_BELOW, row_gains
 from jarf.ensemble._sources import SOURCES, Table
 from jarf.geometry import spectrum
 from jarf.gradients import column_std
@@ -29,6 +30,8 @@ from jarf.table import TableEncoder, fit_table, read_table, take_tables
 
 # Rows that the switch learns from and is scored on at most.
 MAX_LEARN, MAX_SCORE = 4000, 4000
+# Directions must help by more than so many standard errors.
+MARGIN = 2.0
 
 
 class JacobianFeatures(TransformerMixin, BaseEstimator):
@@ -38,7 +41,8 @@ class JacobianFeatures(TransformerMixin, BaseEstimator):
     sums of the gradients at a few random rows. Replacing the columns would take the axes away;
     here a booster keeps them and may use the new ones where they help. An honest switch finds out
     whether they do: on rows whose labels no surrogate saw, a model with them must beat the same
-    model without them by more than one standard error, or none are appended.
+    model without them by more than two standard errors (of squared error, or of a smooth form of
+    Cohen's kappa), or none are appended.
 
     A table of more than numbers is encoded first, so that any model can take the result: one
     column a level (target means for a category of many levels), missing numbers filled and a
@@ -69,7 +73,7 @@ class JacobianFeatures(TransformerMixin, BaseEstimator):
         How ``X`` becomes numbers.
     switched_on_ : bool
     gain_, gain_standard_error_ : float
-        What the switch measured: decrease of the loss per row (log loss, or squared error);
+        What the switch measured: the gain in smooth kappa, or the decrease of squared error;
         absent with ``switch="on"``.
     n_features_in_ : int
     feature_names_in_ : ndarray
@@ -212,23 +216,28 @@ class JacobianFeatures(TransformerMixin, BaseEstimator):
 
     def _helps(self, X, y, target: Target, rng) -> bool:
         """Compare on held-out rows; the directions come from the learning rows alone."""
-        order = rng.permutation(len(X))
-        n_learn = min(MAX_LEARN, max(1, (2 * len(X)) // 3))
-        learn, score = order[:n_learn], order[n_learn : n_learn + MAX_SCORE]
         labels = target.labels if target.n_classes else y
-        if len(score) == 0 or (target.n_classes and len(np.unique(labels[learn])) < 2):
-            self.gain_, self.gain_standard_error_ = 0.0, np.inf
+        splits = [
+            (learn, score)
+            for learn, score in _splits(len(X), rng)
+            if len(score) and (not target.n_classes or len(np.unique(labels[learn])) > 1)
+        ]
+        self.gain_, self.gain_standard_error_ = 0.0, np.inf
+        if not splits:
             return False
-        self._learn(X[learn], target.only(learn), rng)
-        losses = []
-        for table in (X, self._appended(X)):
-            model = self._judge(target, rng.randint(2**31 - 1))
-            model.fit(table[learn], labels[learn])
-            losses.append(_losses(model, table[score], labels[score], target.n_classes > 0))
-        gain = losses[0] - losses[1]
+        gains = []
+        for learn, score in splits:
+            self._learn(X[learn], target.only(learn), rng)
+            answers = []
+            for table in (X, self._appended(X)):
+                model = self._judge(target, rng.randint(2**31 - 1))
+                model.fit(table[learn], labels[learn])
+                answers.append(_answers(model, table[score], target.n_classes))
+            gains.append(row_gains(answers[1], answers[0], target.indicators(score)))
+        gain = np.concatenate(gains)
         self.gain_ = float(gain.mean())
         self.gain_standard_error_ = float(gain.std() / np.sqrt(len(gain)))
-        return self.gain_ > self.gain_standard_error_
+        return self.gain_ > MARGIN * self.gain_standard_error_
 
     def _judge(self, target: Target, seed: int):
         if not isinstance(self.switch, str):
@@ -314,12 +323,20 @@ def draw_directions(gradients: list[np.ndarray], n_directions: int, rng) -> np.n
     return np.hstack([leading, drawn]) if stacked.any() else np.zeros((d, 0))
 
 
-def _losses(model, X, y, classes: bool) -> np.ndarray:
-    """Log loss, or squared error, of each row."""
-    if not classes:
-        return (model.predict(X) - y) ** 2
-    probabilities = model.predict_proba(X)
-    place = np.searchsorted(model.classes_, y)
-    known = model.classes_[np.minimum(place, len(model.classes_) - 1)] == y
-    found = probabilities[np.arange(len(y)), np.minimum(place, len(model.classes_) - 1)]
-    return -np.log(np.clip(np.where(known, found, 0.0), 1e-6, 1.0))
+def _splits(n: int, rng) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Two thirds to learn from and the rest to score on; few rows are scored in turn."""
+    order = rng.permutation(n)
+    if n < CROSS_FIT_BELOW:
+        folds = np.array_split(order, 3)
+        return [(np.setdiff1d(order, fold), fold) for fold in folds]
+    n_learn = min(MAX_LEARN, (2 * n) // 3)
+    return [(order[:n_learn], order[n_learn : n_learn + MAX_SCORE])]
+
+
+def _answers(model, X, n_classes: int) -> np.ndarray:
+    """Probabilities of all classes, or the numbers foretold, as columns."""
+    if not n_classes:
+        return np.reshape(model.predict(X), (-1, 1))
+    found = np.zeros((len(X), n_classes))
+    found[:, model.classes_] = model.predict_proba(X)
+    return found

@@ -267,7 +267,25 @@ def _gain(racer: Racer, plain: Racer, weights) -> np.ndarray:
     observed = np.concatenate([pilot.observed for pilot in racer.pilots])
     if observed.shape[1] == 1:
         return plain.losses - racer.losses
-    base = plain.means
-    return smooth_kappa(racer.means, observed, base, weights) - smooth_kappa(
-        base, observed, base, weights
+    return row_gains(racer.means, plain.means, observed, weights)
+
+
+def row_gains(means: np.ndarray, plain: np.ndarray, observed: np.ndarray, weights=None):
+    """What each row speaks for one set of answers against a plainer one.
+
+    Parameters
+    ----------
+    means, plain, observed : ndarray of shape (n_rows, n_outputs)
+        Probabilities and class indicators, or one column of numbers.
+    weights : ndarray of shape (n_rows,), default=None
+
+    Returns
+    -------
+    ndarray of shape (n_rows,)
+        Shares of the gain in smooth kappa, or in squared error.
+    """
+    if observed.shape[1] == 1:
+        return ((plain - observed) ** 2 - (means - observed) ** 2)[:, 0]
+    return smooth_kappa(means, observed, plain, weights) - smooth_kappa(
+        plain, observed, plain, weights
     )
