@@ -3,7 +3,8 @@
 import pytest
 
 from jarf.bench import CLASSIFICATION, EXPERIMENTS, REGRESSION, Results, get_method
-from jarf.report._claims import CLAIMS, HOLDS, NOT_HERE, PART, judge
+from jarf.report._claims import CLAIMS, HOLDS, NOT_HERE, PART, UNTESTED, judge
+from jarf.report._goals import FORESTS, GOALS
 
 RIVALS = ("RF", "RotF", "CCF", "SPORF", "XGB", "PCA+RF", "LDA+RF", "JARF-XGB")
 SETTINGS = {"name": "standard", "repeats": 1, "ablation_repeats": 1, "train_cap": 5000}
@@ -103,3 +104,54 @@ def test_there_is_something_between():
 
 def test_every_claim_points_to_an_experiment():
     assert {claim.experiment for claim in CLAIMS} <= set(EXPERIMENTS)
+
+
+# --- our own goals -----------------------------------------------------------------------------
+
+
+def own_study(gains, *, seconds=1.2, simulated=0.873, booster=0.0):
+    """Results in which JF gains this over all other forests, dataset by dataset."""
+    rows = []
+    for dataset, gain in zip((*CLASSIFICATION, *REGRESSION), gains, strict=True):
+        for fold in (0, 1):
+            for method in (*FORESTS, "XGB", "XGB+J"):
+                score = 0.7 + {"JF": gain, "XGB+J": booster}.get(method, 0.0) + 0.001 * fold
+                cost = seconds if method == "JF" else 1.0 if method == "RF" else 1.3
+                rows.append(a_row(dataset, method, "", fold, score, cost))
+    for d in (10, 50, 100):
+        for angle in (15, 30, 45, 60):
+            for method, score in (("RF", 0.82), ("JF", simulated)):
+                row = a_row(f"halfspace-d{d}-a{angle}", method, "", 0, score)
+                rows.append(row | {"source": "jarf.datasets"})
+    return Results(rows, SETTINGS)
+
+
+def own_verdicts(results):
+    tables = {t.id: t for e in EXPERIMENTS.values() for t in e.tables(results)}
+    return [(goal["verdict"], goal["evidence"]) for goal in judge(results, tables, GOALS)]
+
+
+def test_all_is_well():
+    assert {verdict for verdict, _ in own_verdicts(own_study([0.07] * 20, booster=0.01))} == {HOLDS}
+
+
+def test_what_falls_short_is_named():
+    gains = [0.07] * 9 + [-0.01] * 6 + [0.07] * 3 + [-0.01] * 2
+    found = own_verdicts(own_study(gains, seconds=1.4, simulated=0.86, booster=-0.01))
+    expected = [PART, PART, HOLDS, NOT_HERE, PART, PART, NOT_HERE, NOT_HERE, PART]
+    assert [verdict for verdict, _ in found] == expected
+    assert "9 of 15" in found[0][1]
+    assert CLASSIFICATION[9] in found[0][1]
+    assert "8 of 20" in found[3][1]
+    assert "20 of 20" in found[6][1]
+    assert "0 of 12" in found[7][1]
+
+
+def test_without_our_forest_nothing_is_judged():
+    rows = [a_row("magic", "RF", "", 0, 0.7)]
+    assert {verdict for verdict, _ in own_verdicts(Results(rows, SETTINGS))} == {UNTESTED}
+
+
+@pytest.mark.parametrize(("seconds", "expected"), [(1.2, HOLDS), (1.4, PART), (1.6, NOT_HERE)])
+def test_cost(seconds, expected):
+    assert own_verdicts(own_study([0.07] * 20, seconds=seconds))[-1][0] == expected

@@ -24,6 +24,7 @@ from jarf.bench import (
 from jarf.bench._rows import read_json
 from jarf.report._claims import HOLDS, NOT_HERE, PART, UNTESTED, judge
 from jarf.report._figures import FIGURE_OF, draw_figures
+from jarf.report._goals import GOALS
 from jarf.report._page import claims_html, figure_html, page_html, simple_table, table_html
 from jarf.report._paper import beside_paper, paper_cell, paper_reference
 from jarf.report._style import Painter
@@ -79,7 +80,7 @@ def summarise(folder: str | os.PathLike[str], results: Results | None = None) ->
     -------
     dict
         ``run``, ``environment``, ``counts``, ``experiments`` with their tables, ``claims``,
-        ``datasets``, ``methods``, ``errors``.
+        ``goals``, ``datasets``, ``methods``, ``errors``.
     """
     return _summary_and_tables(folder, load_results(folder) if results is None else results)[0]
 
@@ -106,6 +107,7 @@ def _summary_and_tables(
             for name, group in tables.items()
         ],
         "claims": judge(results, by_id),
+        "goals": judge(results, by_id, GOALS) if "JF" in methods else [],
         "datasets": [_dataset_facts(results, name) for name in names],
         "methods": [{"name": name, "note": _note(name)} for name in methods],
         "errors": _errors(results),
@@ -196,6 +198,8 @@ def build_report(folder: str | os.PathLike[str], out: str | os.PathLike[str] | N
 def _page(summary: dict[str, Any], painters: dict[str, Painter]) -> str:
     starred = [facts["name"] for facts in summary["datasets"] if facts["partial"]]
     sections = [("claims", "The paper's claims", _claims(summary))]
+    if summary["goals"]:
+        sections.append(("goals", "The same asked of our own forest", _goals(summary)))
     for experiment in summary["experiments"]:
         figure = painters.get(FIGURE_OF.get(experiment["name"], ""))
         html = figure_html(figure) if figure is not None else ""
@@ -253,6 +257,14 @@ def _claims(summary: dict[str, Any]) -> str:
         "share of the size.</p>"
     )
     return f'<div class="counts">{words}</div>{small}{rule}{claims_html(summary["claims"])}'
+
+
+def _goals(summary: dict[str, Any]) -> str:
+    note = (
+        '<p class="note">JF is our Jacobian forest: gradients as proposals at every node, and an '
+        "honest race. The bars were set before the run.</p>"
+    )
+    return note + claims_html(summary["goals"])
 
 
 _FACTS = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,10 +29,12 @@ class Claim:
     judge: Callable[[Results, Tables], Verdict]
 
 
-def judge(results: Results, tables: Tables) -> list[dict[str, str]]:
-    """Every claim with its verdict and evidence."""
+def judge(
+    results: Results, tables: Tables, claims: Sequence[Claim] | None = None
+) -> list[dict[str, str]]:
+    """Every claim (those of the paper) with its verdict and evidence."""
     judged = []
-    for claim in CLAIMS:
+    for claim in CLAIMS if claims is None else claims:
         try:
             verdict, evidence = claim.judge(results, tables)
         except (KeyError, ZeroDivisionError, ValueError):  # a number it needs was not run

@@ -43,14 +43,21 @@ def headline_markdown(folder: str | os.PathLike[str]) -> str:
 def tables_markdown(folder: str | os.PathLike[str]) -> str:
     """Verdicts and all tables, for the documentation."""
     summary = summarise(folder)
-    parts = ["### The paper's claims", "", "| claim | verdict | evidence |", "|---|---|---|"]
-    for claim in summary["claims"]:
-        cells = (f"{claim['claim']} ({claim['where']})", claim["verdict"], claim["evidence"])
-        parts.append("| " + " | ".join(map(plain_text, cells)) + " |")
+    parts = ["### The paper's claims", "", *_judged(summary["claims"])]
+    if summary["goals"]:
+        parts += ["", "### The same asked of our own forest (JF)", "", *_judged(summary["goals"])]
     for experiment in summary["experiments"]:
         parts += ["", f"### {experiment['title']}", ""]
         parts += [table_markdown(table) for table in experiment["tables"]]
     return "\n".join(parts) + "\n"
+
+
+def _judged(claims: list[dict[str, str]]) -> list[str]:
+    lines = ["| claim | verdict | evidence |", "|---|---|---|"]
+    for claim in claims:
+        cells = (f"{claim['claim']} ({claim['where']})", claim["verdict"], claim["evidence"])
+        lines.append("| " + " | ".join(map(plain_text, cells)) + " |")
+    return lines
 
 
 def _headline_note(summary: dict[str, Any], paper: bool) -> str:

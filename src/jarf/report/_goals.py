@@ -1,0 +1,155 @@
+"""What we ask of our own forest, fixed before the run; judged from stored rows like the claims."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from jarf.bench import Results, mean_ranks, worse_by_se
+from jarf.bench.experiments import OBLIQUE, metric_of
+from jarf.report._claims import HOLDS, NOT_HERE, PART, Claim, Tables, Verdict
+from jarf.report._tables import number
+
+__all__ = ["GOALS"]
+
+FORESTS = ("RF", *OBLIQUE, "PCA+RF", "LDA+RF", "JARF", "JF")
+
+
+def _scores(results: Results, task: str) -> tuple[list[str], list[str], np.ndarray]:
+    """Datasets with all forests, the forests (ours last), and their scores."""
+    datasets = results.datasets(task)
+    methods = [m for m in FORESTS if m in results.methods(datasets)]
+    if methods[-1:] != ["JF"] or len(methods) < 2:
+        raise KeyError("JF or its rivals were not run")
+    scores = results.matrix(datasets, methods, metric_of(task))
+    whole = ~np.isnan(scores).any(axis=1)
+    if not whole.any():
+        raise KeyError("no dataset has all forests")
+    return [d for d, kept in zip(datasets, whole, strict=True) if kept], methods, scores[whole]
+
+
+def _best(task: str, least: int, of: int) -> Callable[[Results, Tables], Verdict]:
+    def verdict(results: Results, tables: Tables) -> Verdict:
+        datasets, methods, scores = _scores(results, task)
+        wins = scores[:, -1] >= scores.max(axis=1)
+        best, behind = scores.argmax(axis=1), scores[:, -1] - scores.max(axis=1)
+        lost = [
+            f"{datasets[i]} ({methods[best[i]]} {number(behind[i], 3, signed=True)})"
+            for i in np.flatnonzero(~wins)
+        ]
+        share = wins.mean()
+        grade = HOLDS if share >= least / of else PART if share > 1 / 3 else NOT_HERE
+        return grade, (
+            f"Best of {len(methods)} forests on {wins.sum()} of {len(datasets)}"
+            + (f"; not on {', '.join(lost)}." if lost else ".")
+        )
+
+    return verdict
+
+
+def _rank(results: Results, tables: Tables) -> Verdict:
+    texts, first = [], []
+    for task in ("classification", "regression"):
+        _, methods, scores = _scores(results, task)
+        ranks = mean_ranks(scores)
+        first.append(ranks[-1] <= ranks.min())
+        second = int(np.argmin(ranks[:-1]))
+        texts.append(f"{task} {ranks[-1]:.2f}, next {methods[second]} {ranks[second]:.2f}")
+    grade = HOLDS if all(first) else PART if any(first) else NOT_HERE
+    return grade, "Mean rank among the forests: " + "; ".join(texts) + "."
+
+
+def _never_below(ours: str, base: str) -> Callable[[Results, Tables], Verdict]:
+    def verdict(results: Results, tables: Tables) -> Verdict:
+        below, means = [], []
+        for task in ("classification", "regression"):
+            for dataset in results.datasets(task):
+                gaps = results.paired(dataset, (ours, ""), (base, ""), metric_of(task))
+                if not len(gaps):
+                    continue
+                means.append(float(gaps.mean()))
+                if worse_by_se(gaps):
+                    below.append(f"{dataset} ({number(means[-1], 4, signed=True)})")
+        if not means:
+            raise KeyError(f"{ours} was not run")
+        grade = HOLDS if not below else PART if len(below) <= 0.1 * len(means) else NOT_HERE
+        return grade, (
+            f"Below {base} by more than one s.e. on {len(below)} of {len(means)}"
+            + (f": {', '.join(below)}" if below else "")
+            + f"; mean difference {number(float(np.mean(means)), 4, signed=True)}."
+        )
+
+    return verdict
+
+
+def _gain(task: str, least: float) -> Callable[[Results, Tables], Verdict]:
+    def verdict(results: Results, tables: Tables) -> Verdict:
+        datasets, methods, scores = _scores(results, task)
+        gain = float((scores[:, -1] - scores[:, methods.index("RF")]).mean())
+        grade = HOLDS if gain >= least else PART if gain > 0 else NOT_HERE
+        return grade, (
+            f"Mean gain over RF on {len(datasets)} datasets: {number(gain, 3, signed=True)}."
+        )
+
+    return verdict
+
+
+def _bayes(results: Results, tables: Tables) -> Verdict:
+    cells = tables["simulation"].cells
+    rows = sorted({row for row, column in cells if column == "JF"})
+    gaps = {row: cells[row, "JF"].value - cells[row, "Bayes"].value for row in rows}
+    worst = min(gaps, key=lambda row: gaps[row])
+    within = sum(gap >= -0.006 for gap in gaps.values())
+    grade = HOLDS if within == len(gaps) else PART if within > len(gaps) / 2 else NOT_HERE
+    return grade, (
+        f"Within 0.006 in {within} of {len(gaps)} settings; farthest in {worst} "
+        f"({number(gaps[worst], 4, signed=True)})."
+    )
+
+
+def _cost(results: Results, tables: Tables) -> Verdict:
+    cells = tables["times"].cells
+    own = cells["JF", "ratio"].value
+    rivals = {m: cells[m, "ratio"].value for m in OBLIQUE if (m, "ratio") in cells}
+    below = all(own < ratio for ratio in rivals.values())
+    grade = HOLDS if own <= 1.5 and below else PART if own <= 1.5 else NOT_HERE
+    text = ", ".join(f"{m} {ratio:.2f}" for m, ratio in rivals.items())
+    return grade, (
+        f"Median fit time over RF's: {own:.2f}, race included; the oblique forests on the same "
+        f"engine, which have no race: {text}."
+    )
+
+
+GOALS = (
+    Claim(
+        "Best forest on at least 10 of 15 classification datasets.",
+        *("Table 1", "classification", _best("classification", 10, 15)),
+    ),
+    Claim(
+        "Best forest on at least 4 of 5 regression datasets.",
+        *("Table 2", "regression", _best("regression", 4, 5)),
+    ),
+    Claim("Best mean rank among the forests.", "Tables 1 and 2", "classification", _rank),
+    Claim(
+        "Never below RF by more than one standard error.",
+        *("Tables 1 and 2", "classification", _never_below("JF", "RF")),
+    ),
+    Claim(
+        "Mean kappa at least 0.04 above RF.",
+        *("Table 1", "classification", _gain("classification", 0.04)),
+    ),
+    Claim("Mean R² at least 0.06 above RF.", "Table 2", "regression", _gain("regression", 0.06)),
+    Claim(
+        "Directions as extra columns (XGB+J) never cost XGBoost more than one standard error.",
+        *("Tables 1 and 2", "classification", _never_below("XGB+J", "XGB")),
+    ),
+    Claim(
+        "On the rotated halfspace within 0.006 of the Bayes kappa at every angle.",
+        *("Figure 1", "simulation", _bayes),
+    ),
+    Claim(
+        "At most 1.5 times RF's cost in the median, and below the other oblique forests.",
+        *("Figure 3", "times", _cost),
+    ),
+)
