@@ -53,7 +53,7 @@ def test_own_judge_and_regression():
 
 
 def test_it_helps_a_booster():
-    booster = HistGradientBoostingRegressor(max_iter=50, random_state=0)
+    booster = GradientBoostingRegressor(n_estimators=50, random_state=0)
     data = np.random.default_rng(1).normal(size=(2000, 5))
     target = np.sin(data[:, 0] + data[:, 1] - data[:, 2])
     train, test = slice(500), slice(500, None)

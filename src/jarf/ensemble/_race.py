@@ -3,10 +3,11 @@
 The out-of-bag score of an aligned forest is not honest, because its directions have seen every
 training label. So the rows are split: surrogates and small pilot forests learn from one part, and
 the pilots are scored on the other. Plain axes take part in every race and keep the title unless
-they are beaten by more than one standard error. Few rows are used in turn (cross-fitting).
+they are clearly beaten. Few rows are used in turn (cross-fitting).
 
 Regressors are compared by squared error, classifiers by Cohen's kappa, made smooth: a forest of
-blurred probabilities may have the worse Brier score and yet name the right class more often.
+blurred probabilities may have the worse Brier score and yet name the right class more often. All
+are made equally sure of themselves first, or sureness would pass for skill.
 Finalists that cannot be told from the winner share the trees of the forest with it, which costs
 nothing and forgives a wrong choice.
 """
@@ -32,8 +33,11 @@ N_FOLDS = 3
 MIN_ROWS = 20
 # Trees added to a pilot in each round; after a round the worse half of the racers goes.
 ROUNDS = (8, 8, 16)
-# The smooth kappa counts p ** SHARPNESS, scaled to sum to one, in place of the class named.
-SHARPNESS = 4.0
+# The smooth kappa counts p ** SHARPNESS, scaled to sum to one, in place of the class named. The
+# power of a racer is such that it is as sure as the plain forest, on so many rows.
+SHARPNESS, MATCHED_ROWS = 6.0, 500
+# Plain axes are beaten by a lead of more than so many standard errors.
+LEAD = 1.5
 # Racers that finish within so many standard errors of the first share the forest with it.
 TOGETHER = 2.0
 
@@ -213,18 +217,33 @@ def smooth_kappa(means: np.ndarray, observed: np.ndarray, plain: np.ndarray, wei
     ndarray of shape (n_rows,)
     """
     frequent = np.average(observed, axis=0, weights=weights)
-    named = _sharpened(plain)
+    named = _sharpened(plain, SHARPNESS)
     agreement = np.average((named * observed).sum(axis=1), weights=weights)
     chance = float(np.average(named, axis=0, weights=weights) @ frequent)
     rest = max(1.0 - chance, 1e-12)
     kappa = (agreement - chance) / rest
-    named = _sharpened(means)
+    if means is not plain:
+        named = _sharpened(means, _equal_power(means, plain))
     return ((named * observed).sum(axis=1) - (1.0 - kappa) * (named @ frequent)) / rest
 
 
-def _sharpened(probabilities: np.ndarray) -> np.ndarray:
-    shares = (probabilities / probabilities.max(axis=1, keepdims=True)) ** SHARPNESS
+def _sharpened(probabilities: np.ndarray, power: float) -> np.ndarray:
+    shares = (probabilities / probabilities.max(axis=1, keepdims=True)) ** power
     return shares / shares.sum(axis=1, keepdims=True)
+
+
+def _equal_power(means: np.ndarray, plain: np.ndarray) -> float:
+    """The power that makes a forest as sure, on average, as SHARPNESS makes the plain one."""
+    every = -(-len(means) // MATCHED_ROWS)
+    sureness = _sharpened(plain[::every], SHARPNESS).max(axis=1).mean()
+    low, high = SHARPNESS / 8, SHARPNESS * 8
+    for _ in range(12):
+        power = np.sqrt(low * high)
+        if _sharpened(means[::every], power).max(axis=1).mean() < sureness:
+            low = power
+        else:
+            high = power
+    return float(np.sqrt(low * high))
 
 
 def _result(racers: list[Racer], finalists: list[Racer], weights) -> RaceResult:
@@ -246,7 +265,7 @@ def _result(racers: list[Racer], finalists: list[Racer], weights) -> RaceResult:
     names = {racer.geometry.name for racer in finalists}
     ranked = sorted((row for row in rows if row["geometry"] in names), key=lambda row: -row["gain"])
     best = ranked[0]
-    if not best["gain"] > best["standard_error"]:
+    if not best["gain"] > LEAD * best["standard_error"]:
         return RaceResult((PLAIN.name,), rows)
     winners = [best["geometry"]]
     for row in ranked[1:]:
@@ -265,7 +284,7 @@ def _mean_and_error(values: np.ndarray, weights) -> tuple[float, float]:
 def _gain(racer: Racer, plain: Racer, weights) -> np.ndarray:
     """What each scored row speaks in favour of a racer, against plain axes."""
     observed = np.concatenate([pilot.observed for pilot in racer.pilots])
-    if observed.shape[1] == 1:
+    if racer is plain or observed.shape[1] == 1:
         return plain.losses - racer.losses
     return row_gains(racer.means, plain.means, observed, weights)
 
