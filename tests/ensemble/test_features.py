@@ -3,7 +3,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from sklearn.ensemble import (
-    HistGradientBoostingRegressor,
+    GradientBoostingRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
 )
