@@ -24,7 +24,7 @@ from jarf._sklearn import (
     type_of_target,
 )
 from jarf.ensemble._growing import Target
-from jarf.ensemble._race import CROSS_FIT_BELOW, row_gains
+from jarf.ensemble._race import CLEAR, CROSS_FIT_BELOW, row_gains
 from jarf.ensemble._sources import SOURCES, Table
 from jarf.geometry import spectrum
 from jarf.gradients import column_std
@@ -32,8 +32,6 @@ from jarf.table import TableEncoder, fit_table, read_table, take_tables
 
 # Rows that the switch learns from and is scored on at most.
 MAX_LEARN, MAX_SCORE = 4000, 4000
-# Directions must help by more than so many standard errors.
-MARGIN = 2.0
 
 
 class JacobianFeatures(TransformerMixin, BaseEstimator):
@@ -241,7 +239,7 @@ class JacobianFeatures(TransformerMixin, BaseEstimator):
         gain = np.concatenate(gains)
         self.gain_ = float(gain.mean())
         self.gain_standard_error_ = float(gain.std() / np.sqrt(len(gain)))
-        return self.gain_ > MARGIN * self.gain_standard_error_
+        return self.gain_ > CLEAR * self.gain_standard_error_
 
     def _judge(self, target: Target, seed: int):
         if not isinstance(self.switch, str):

@@ -2,8 +2,8 @@
 
 The out-of-bag score of an aligned forest is not honest, because its directions have seen every
 training label. So the rows are split: surrogates and small pilot forests learn from one part, and
-the pilots are scored on the other. Plain axes take part in every race and keep the title unless
-they are clearly beaten. Few rows are used in turn (cross-fitting).
+the pilots are scored on the other. Plain axes take part in every race and come first unless they
+are clearly beaten. Few rows are used in turn (cross-fitting).
 
 Regressors are compared by squared error, classifiers by Cohen's kappa, made smooth: a forest of
 blurred probabilities may have the worse Brier score and yet name the right class more often. All
@@ -36,10 +36,8 @@ ROUNDS = (8, 8, 16)
 # The smooth kappa counts p ** SHARPNESS, scaled to sum to one, in place of the class named. The
 # power of a racer is such that it is as sure as the plain forest, on so many rows.
 SHARPNESS, MATCHED_ROWS = 6.0, 500
-# Plain axes are beaten by a lead of more than so many standard errors.
-LEAD = 1.5
-# Racers that finish within so many standard errors of the first share the forest with it.
-TOGETHER = 2.0
+# A lead of more standard errors than this is clear.
+CLEAR = 2.0
 
 
 class Pilot:
@@ -264,13 +262,13 @@ def _result(racers: list[Racer], finalists: list[Racer], weights) -> RaceResult:
         )
     names = {racer.geometry.name for racer in finalists}
     ranked = sorted((row for row in rows if row["geometry"] in names), key=lambda row: -row["gain"])
-    best = ranked[0]
-    if not best["gain"] > LEAD * best["standard_error"]:
-        return RaceResult((PLAIN.name,), rows)
-    winners = [best["geometry"]]
-    for row in ranked[1:]:
+    first = ranked[0]
+    if not first["gain"] > CLEAR * first["standard_error"]:
+        first = next(row for row in ranked if row["geometry"] == PLAIN.name)
+    winners = [first["geometry"]]
+    for row in ranked:
         lead, error = _mean_and_error(gains[winners[0]] - gains[row["geometry"]], weights)
-        if row["gain"] > 0 and lead <= TOGETHER * error:
+        if row is not first and row["gain"] > 0 and lead <= CLEAR * error:
             winners.append(row["geometry"])
     return RaceResult(tuple(winners), rows)
 
