@@ -8,6 +8,7 @@ from jarf.ensemble._race import (
     CROSS_FIT_BELOW,
     SHARPNESS,
     Pilot,
+    row_gains,
     run_race,
     score_splits,
     smooth_kappa,
@@ -62,11 +63,27 @@ def test_plain_axes_win_ties():
     assert result.winner == "axes"
 
 
-def test_a_gain_within_one_standard_error_does_not_count():
-    # Noise of 1 on 500 rows: a standard error of about 0.06 for the difference.
-    result, _ = race([1.0, 0.99], noise=1.0)
-    row = next(row for row in result.rows if row["geometry"] == "g0")
-    assert (result.winner == "axes") == (row["gain"] <= row["standard_error"])
+@pytest.mark.parametrize(
+    ("gain", "winners"), [(-0.05, ("axes",)), (0.05, ("axes", "g0")), (0.2, ("g0",))]
+)
+def test_a_gain_that_is_not_clear_is_shared_with_plain_axes(gain, winners):
+    swing = np.tile([1.0, -1.0], 250)  # a standard error of 0.045
+    losses = {"axes": np.ones(500), "g0": 1.0 - gain - swing}
+    result = run_race(
+        [PLAIN, OTHERS[0]], lambda geometry: [FakePilot(losses[geometry.name])], np.ones(500)
+    )
+    assert result.winners == winners
+
+
+def test_sureness_is_no_skill():
+    labels = np.arange(400) % 2
+    named = np.where(np.arange(400) % 10 < 7, labels, 1 - labels)  # both are right as often
+    hesitant, sure = (0.5 + c * (np.eye(2)[named] - 0.5) for c in (0.2, 0.9))
+    gains = row_gains(sure, hesitant, np.eye(2)[labels])
+    assert abs(gains.mean()) < 1e-3
+    named[7:10] = labels[7:10]
+    better = 0.5 + 0.2 * (np.eye(2)[named] - 0.5)
+    assert row_gains(better, sure, np.eye(2)[labels]).mean() > 1e-3
 
 
 def test_weights_decide():
