@@ -51,6 +51,8 @@ def test_worse_by_more_than_one_standard_error():
     assert not worse_by_se([-0.02, 0.03, -0.015])
     assert not worse_by_se([0.0])
     assert worse_by_se([-0.1])
+    for lost in (0.017, 0.0031, 0.3):  # one split of ten: exactly one standard error
+        assert not worse_by_se([-lost] + [0.0] * 9)
 
 
 def test_standard_error():

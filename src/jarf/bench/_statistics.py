@@ -82,7 +82,8 @@ def best_or_close(scores: Any, margin: float = 0.01) -> np.ndarray:
 def worse_by_se(differences: Any) -> bool:
     """Whether paired differences to a reference lie below zero by more than one s.e.
 
-    The standard error is that of the mean paired difference over splits.
+    The standard error is that of the mean paired difference over splits. Where one split alone
+    differs, mean and standard error are equal, and rounding does not decide.
 
     Examples
     --------
@@ -92,7 +93,7 @@ def worse_by_se(differences: Any) -> bool:
     """
     differences = np.asarray(differences, dtype=float)
     se = standard_error(differences)
-    return bool(differences.mean() + (0.0 if np.isnan(se) else se) < 0)
+    return bool(differences.mean() < (0.0 if np.isnan(se) else -se * (1.0 + 1e-9)))
 
 
 @dataclass(frozen=True)
