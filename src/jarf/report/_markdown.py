@@ -8,7 +8,7 @@ from typing import Any
 
 from jarf.bench import CLASSIFICATION, REGRESSION
 from jarf.report._build import summarise
-from jarf.report._claims import HOLDS, NOT_HERE, PART
+from jarf.report._claims import HOLDS, NOT_HERE, PART, UNTESTED
 from jarf.report._tables import plain_text, table_markdown
 
 __all__ = ["headline_markdown", "tables_markdown"]
@@ -62,13 +62,18 @@ def _judged(claims: list[dict[str, str]]) -> list[str]:
 
 def _headline_note(summary: dict[str, Any], paper: bool) -> str:
     counted = Counter(claim["verdict"] for claim in summary["claims"])
-    verdicts = ", ".join(f"{v}: {counted[v]}" for v in (HOLDS, PART, NOT_HERE) if counted[v])
+    every = (HOLDS, PART, NOT_HERE, UNTESTED)
+    verdicts = ", ".join(f"{v}: {counted[v]}" for v in every if counted[v])
+    tables = [table for experiment in summary["experiments"] for table in experiment["tables"]]
+    left_out = dict.fromkeys(
+        note for table in tables for note in table["notes"] if note.startswith("Not in the summary")
+    )
     run = summary["run"]
     text = (
         f"Ours{' (the paper in brackets)' if paper else ''}. Budget {run.get('name')}, "
         f"{run.get('repeats')} x 2 splits, at most {run.get('train_cap') or 'all'} training rows, "
         f"{run.get('n_trees')} trees. Claims of the paper: {verdicts}. "
-        f"{summary['unfinished']}"
+        f"{summary['unfinished']} {' '.join(left_out)}"
     )
     return plain_text(text.rstrip())
 
