@@ -69,7 +69,7 @@ def test_the_race_is_told():
     model = small().fit(X, y)
     assert [row["geometry"] for row in model.race_.rows] == list(GEOMETRIES)
     assert model.geometry_ == GEOMETRIES[model.race_.winner]
-    assert model.race_.winner != "axes"
+    assert set(model.race_.winners) > {"axes"}  # few rows: no clear lead, but no tie either
     assert set(model.stage_times_) == {"race", "gradients", "fit"}
     assert not hasattr(small(geometry="fast").fit(X, y), "race_")
 
