@@ -1,4 +1,5 @@
 import errno
+import gzip
 import json
 import os
 
@@ -46,6 +47,44 @@ def test_a_half_written_line_is_ignored_and_repaired(folder, cut):
         store.append(row(1))
     assert [r["fold"] for r in read_rows(folder)] == [0, 1]
     assert all(json.loads(line) for line in path.read_text().splitlines())
+
+
+def pack(folder):
+    path = folder / "rows.jsonl"
+    packed = folder / "rows.jsonl.gz"
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+    path.unlink()
+    return packed
+
+
+def test_packed_rows_are_read_and_continued(folder):
+    with ResultStore(folder, SETTINGS) as store:
+        store.append(row(0))
+    packed = pack(folder)
+    before = packed.read_bytes()
+    assert read_rows(folder) == [row(0)]
+    with ResultStore(folder, SETTINGS) as store:
+        store.append(row(1))
+    assert [r["fold"] for r in read_rows(folder)] == [0, 1]
+    assert packed.read_bytes() == before
+
+
+def test_packed_rows_that_are_damaged_or_too_large_are_refused(folder, monkeypatch):
+    with ResultStore(folder, SETTINGS) as store:
+        store.append(row(0))
+    packed = pack(folder)
+    content = packed.read_bytes()
+    flipped = content[:20] + bytes([content[20] ^ 4]) + content[21:]
+    for damaged in (content[:-9], b"no gzip", flipped):
+        packed.write_bytes(damaged)
+        for read in (read_rows, lambda folder: ResultStore(folder, SETTINGS)):
+            with pytest.raises(StoreError, match="damaged"):
+                read(folder)
+            assert not (folder / "rows.jsonl").exists()
+    packed.write_bytes(content)
+    monkeypatch.setattr("jarf.bench._rows.MAX_UNPACKED", 10)
+    with pytest.raises(StoreError, match="unpacks to more than 10 bytes"):
+        read_rows(folder)
 
 
 HOSTILE = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 import zlib
@@ -9,12 +10,14 @@ from numbers import Real
 from pathlib import Path
 from typing import Any
 
-__all__ = ["StoreError", "parse_lines", "read_json", "row_key", "row_line"]
+__all__ = ["StoreError", "parse_lines", "read_json", "row_key", "row_line", "unpacked"]
 
 KEY = ("dataset", "method", "variant", "repeat", "fold", "cap", "seed")
 _TEXTS = ("dataset", "method", "variant", "status", "error", "task", "source", "when")
 _COUNTS = ("repeat", "fold", "cap", "seed")
 _MEASURES = ("metrics", "times")
+# A packed file may not hold more than this: it would fill the memory.
+MAX_UNPACKED = 2**30
 _TAIL = re.compile(rb',"crc":"([0-9a-f]{8})"}$')
 
 
@@ -86,6 +89,18 @@ def _fits(row: dict[str, Any]) -> bool:
 
 def _is_measures(values: Any) -> bool:
     return isinstance(values, dict) and all(isinstance(v, Real) for v in values.values())
+
+
+def unpacked(path: Path) -> bytes:
+    """The content of a packed file of rows."""
+    try:
+        with gzip.open(path) as stream:
+            content = stream.read(MAX_UNPACKED + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        raise StoreError(f"{path} is damaged ({error}). Restore or delete it") from error
+    if len(content) > MAX_UNPACKED:
+        raise StoreError(f"{path} unpacks to more than {MAX_UNPACKED} bytes; it is no file of rows")
+    return content
 
 
 def read_json(path: Path, kind: type, empty: Any) -> Any:

@@ -10,13 +10,15 @@ from io import FileIO
 from pathlib import Path
 from typing import Any
 
-from jarf.bench._rows import StoreError, parse_lines, read_json, row_key, row_line
+from jarf.bench._rows import StoreError, parse_lines, read_json, row_key, row_line, unpacked
 
 __all__ = ["ResultStore", "StoreError", "read_rows"]
 
 
 def read_rows(folder: str | os.PathLike[str]) -> list[dict[str, Any]]:
     """All rows of a results folder; a half-written last line is left out.
+
+    Published rows may be packed: ``rows.jsonl.gz`` is read where there is no ``rows.jsonl``.
 
     Parameters
     ----------
@@ -32,9 +34,14 @@ def read_rows(folder: str | os.PathLike[str]) -> list[dict[str, Any]]:
         Where there are no results, or a line of them is damaged.
     """
     path = Path(folder) / "rows.jsonl"
-    if not path.is_file():
+    packed = path.with_name("rows.jsonl.gz")
+    if path.is_file():
+        content = path.read_bytes()
+    elif packed.is_file():
+        content, path = unpacked(packed), packed
+    else:
         raise StoreError(f"{folder} holds no results (no rows.jsonl)")
-    return list(parse_lines(path.read_bytes(), path).values())
+    return list(parse_lines(content, path).values())
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -44,10 +51,14 @@ def write_json(path: Path, value: Any) -> None:
 
 def write_whole(path: Path, text: str) -> None:
     """Replace a file at once: a reader sees the old or the new one, never a part."""
+    _write_bytes(path, text.encode())
+
+
+def _write_bytes(path: Path, content: bytes) -> None:
     scratch = path.with_name(path.name + ".part")
     try:
-        with scratch.open("w", encoding="utf-8") as stream:
-            stream.write(text)
+        with scratch.open("wb") as stream:
+            stream.write(content)
             stream.flush()
             os.fsync(stream.fileno())
         os.replace(scratch, path)
@@ -118,10 +129,10 @@ class ResultStore:
             write_json(path, [*known, environment])
 
     def _repair(self) -> None:
-        """Cut off a half-written last line, left by a kill or a full disk."""
+        """Cut off a half-written last line, left by a kill or a full disk; unpack packed rows."""
         if not self.path.is_file():
-            self.path.touch()
-            return
+            packed = self.path.with_name("rows.jsonl.gz")
+            _write_bytes(self.path, unpacked(packed) if packed.is_file() else b"")
         content = self.path.read_bytes()
         whole = content.rfind(b"\n") + 1
         if whole < len(content):
