@@ -1,8 +1,4 @@
 import json
-import signal
-import subprocess
-import sys
-import time
 
 import pytest
 from sklearn.datasets import load_iris
@@ -100,23 +96,13 @@ def test_a_missing_file_and_missing_packages(capsys, monkeypatch):
     assert "pip install 'jarf[bench]'" in capsys.readouterr().err
 
 
-def test_an_interrupt_stops_cleanly_and_the_same_command_continues(tmp_path, iris, capsys):
+def test_an_interrupt_stops_cleanly_and_the_same_command_continues(
+    tmp_path, iris, capsys, interrupt
+):
     out = tmp_path / "out"
     command = ["compare", iris, "--target", "target", "--methods", "RF", "--trees", "60"]
     command += ["--cv", "5", "--repeats", "4", "--out", str(out)]
-    started = [sys.executable, "-m", "jarf.cli", *command, "--jobs", "2"]
-    process = subprocess.Popen(started, stderr=subprocess.PIPE, text=True)
-    deadline = time.monotonic() + 120
-    path = out / "rows.jsonl"
-    while not (path.is_file() and path.read_bytes().count(b"\n") >= 2):
-        assert time.monotonic() < deadline
-        assert process.poll() is None
-        time.sleep(0.02)
-    process.send_signal(signal.SIGINT)
-    error = process.communicate(timeout=60)[1]
-    assert process.returncode == 130
-    assert "the same command continues" in error
-    assert "Traceback" not in error
+    interrupt([*command, "--jobs", "2"], out)
     stored = len(read_rows(out))
     assert 2 <= stored < 20
     assert main([*command, "--jobs", "1"]) == 0
