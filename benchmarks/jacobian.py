@@ -10,12 +10,11 @@ linear). Processor time unless it says clock; a busy machine blurs it less.
 
 from __future__ import annotations
 
-import argparse
 import time
-from pathlib import Path
 
 import numpy as np
-from scale import as_markdown
+from _sections import run_sections
+from scale import make_table
 from sklearn.ensemble import RandomForestClassifier
 
 from jarf import JacobianForestClassifier
@@ -30,15 +29,6 @@ def timed(call, *arguments) -> tuple[float, float]:
     clock, cpu = time.perf_counter(), time.process_time()
     call(*arguments)
     return time.perf_counter() - clock, time.process_time() - cpu
-
-
-def make_rows(n: int, d: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Normal columns in float32; two classes, oblique in ten columns."""
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n, d), dtype=np.float32)
-    normal = np.random.default_rng(12345).normal(size=(2, 10)).astype(np.float32)
-    score = X[:, :10] @ normal.T
-    return X, ((score[:, 0] > 0) ^ (score[:, 1] > 1.5)).astype(int)
 
 
 def random_forest():
@@ -103,29 +93,16 @@ def growth(sizes, make) -> list[dict]:
 
 def rows() -> list[dict]:
     """Growth with the number of rows, 20 columns."""
-    return growth(ROWS, lambda n: make_rows(n, 20))
+    return growth(ROWS, lambda n: make_table(n, 20))
 
 
 def columns() -> list[dict]:
     """Growth with the number of columns, 2,000 rows."""
-    return growth(COLUMNS, lambda d: make_rows(2000, d))
+    return growth(COLUMNS, lambda d: make_table(2000, d))
 
 
 SECTIONS = {"forests": forests, "rows": rows, "columns": columns}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--only", nargs="+", choices=SECTIONS, default=list(SECTIONS))
-    parser.add_argument("--markdown", type=Path, help="write the tables to this file too")
-    options = parser.parse_args()
-    texts = []
-    for name in options.only:
-        texts.append(f"## {SECTIONS[name].__doc__}\n\n{as_markdown(SECTIONS[name]())}\n")
-        print(texts[-1], flush=True)
-    if options.markdown:
-        options.markdown.write_text("\n".join(texts))
-
-
 if __name__ == "__main__":
-    main()
+    run_sections(__doc__, SECTIONS)

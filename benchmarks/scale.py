@@ -11,7 +11,6 @@ too.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import statistics
@@ -21,6 +20,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+from _sections import run_sections
 
 N_COLUMNS = 50
 # The forest's own arrays are not copies of the input: few trees, so that copies are seen.
@@ -30,10 +30,10 @@ ACCURACY_ROWS, TEST_ROWS = 50_000, 20_000
 GROUPS = (1, 4, 16)
 
 
-def make_table(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Rows in float32, made block by block, and their classes."""
-    rng = np.random.default_rng(seed)
-    X = np.empty((n, N_COLUMNS), np.float32)
+def make_table(n: int, d: int = N_COLUMNS) -> tuple[np.ndarray, np.ndarray]:
+    """Rows in float32, made block by block, and their classes, oblique in ten columns."""
+    rng = np.random.default_rng(0)
+    X = np.empty((n, d), np.float32)
     y = np.empty(n, np.int64)
     normal = np.random.default_rng(12345).normal(size=(2, 10)).astype(np.float32)
     for start in range(0, n, 10_000):
@@ -228,37 +228,5 @@ SECTIONS = {
 }
 
 
-def as_markdown(rows: list[dict]) -> str:
-    def cell(value) -> str:
-        return (
-            f"{value:.3f}"
-            if isinstance(value, float)
-            else f"{value:,}"
-            if isinstance(value, int)
-            else value
-        )
-
-    names = list(rows[0])
-    lines = [names, ["---"] * len(names), *([cell(row[name]) for name in names] for row in rows)]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rows", type=int, default=1_000_000)
-    parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--only", nargs="+", choices=SECTIONS, default=list(SECTIONS))
-    parser.add_argument("--markdown", type=Path, help="write the tables to this file too")
-    options = parser.parse_args()
-    texts = []
-    for name in options.only:
-        section = SECTIONS[name]
-        rows = section(options.rows, options.repeats)
-        texts.append(f"## {name}: {section.__doc__}\n\n{as_markdown(rows)}\n")
-        print(texts[-1], flush=True)
-    if options.markdown:
-        options.markdown.write_text("\n".join(texts))
-
-
 if __name__ == "__main__":
-    main()
+    run_sections(__doc__, SECTIONS, rows=1_000_000, repeats=3)
