@@ -24,14 +24,14 @@ from jarf._sklearn import (
     type_of_target,
 )
 from jarf.ensemble._growing import Target
-from jarf.ensemble._race import CLEAR, CROSS_FIT_BELOW, row_gains
+from jarf.ensemble._race import CLEAR, row_gains, score_splits
 from jarf.ensemble._sources import SOURCES, Table
 from jarf.geometry import spectrum
 from jarf.gradients import column_std
 from jarf.table import TableEncoder, fit_table, read_table, take_tables
 
-# Rows that the switch learns from and is scored on at most.
-MAX_LEARN, MAX_SCORE = 4000, 4000
+# Rows that the switch learns from at most, two thirds of all.
+MAX_LEARN = 4000
 
 
 class JacobianFeatures(TransformerMixin, BaseEstimator):
@@ -219,7 +219,7 @@ class JacobianFeatures(TransformerMixin, BaseEstimator):
         labels = target.labels if target.n_classes else y
         splits = [
             (learn, score)
-            for learn, score in _splits(len(X), rng)
+            for learn, score in score_splits(len(X), rng, (2, 3), MAX_LEARN)
             if len(score) and (not target.n_classes or len(np.unique(labels[learn])) > 1)
         ]
         self.gain_, self.gain_standard_error_ = 0.0, np.inf
@@ -323,16 +323,6 @@ def draw_directions(gradients: list[np.ndarray], n_directions: int, rng) -> np.n
     length = np.linalg.norm(drawn, axis=0)
     drawn = drawn[:, length > 0] / length[length > 0]
     return np.hstack([leading, drawn]) if stacked.any() else np.zeros((d, 0))
-
-
-def _splits(n: int, rng) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Two thirds to learn from and the rest to score on; few rows are scored in turn."""
-    order = rng.permutation(n)
-    if n < CROSS_FIT_BELOW:
-        folds = np.array_split(order, 3)
-        return [(np.setdiff1d(order, fold), fold) for fold in folds]
-    n_learn = min(MAX_LEARN, (2 * n) // 3)
-    return [(order[:n_learn], order[n_learn : n_learn + MAX_SCORE])]
 
 
 def _answers(model, X, n_classes: int) -> np.ndarray:

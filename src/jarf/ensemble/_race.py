@@ -143,8 +143,10 @@ class RaceResult:
         return "\n".join(lines)
 
 
-def score_splits(n: int, rng) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Rows to learn from and rows to score on: one split, or folds where rows are few."""
+def score_splits(
+    n: int, rng, share: tuple[int, int] = (1, 2), max_learn: int = MAX_LEARN
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Rows to learn from (that share of all) and to score on; folds where rows are few."""
     order = rng.permutation(n)
     if n < CROSS_FIT_BELOW:
         folds = np.array_split(order, N_FOLDS)
@@ -152,7 +154,7 @@ def score_splits(n: int, rng) -> list[tuple[np.ndarray, np.ndarray]]:
             (np.concatenate([fold for j, fold in enumerate(folds) if j != k]), folds[k])
             for k in range(N_FOLDS)
         ]
-    n_learn = min(MAX_LEARN, n // 2)
+    n_learn = min(max_learn, n * share[0] // share[1])
     return [(order[:n_learn], order[n_learn : n_learn + MAX_SCORE])]
 
 
