@@ -11,7 +11,7 @@ from jarf.bench import Results, ResultTable, worse_by_se
 from jarf.bench.experiments import ABLATIONS, OBLIQUE, alignment_curves, metric_of
 from jarf.report._tables import number
 
-__all__ = ["HOLDS", "NOT_HERE", "PART", "UNTESTED", "Claim", "judge"]
+__all__ = ["HOLDS", "NOT_HERE", "PART", "UNTESTED", "Claim", "below", "judge"]
 
 HOLDS, PART, NOT_HERE, UNTESTED = "holds", "holds in part", "does not hold here", "not tested"
 
@@ -84,16 +84,28 @@ def _best_regression(results: Results, tables: Tables) -> Verdict:
     return _graded(wins, total), f"JARF is best of {methods} methods on {wins} of {total} datasets."
 
 
+def below(
+    results: Results, ours: str, base: str, tasks: Sequence[str], digits: int
+) -> tuple[list[str], list[float]]:
+    """Where a method is below another by more than one s.e., and its mean leads everywhere."""
+    named, means = [], []
+    for task in tasks:
+        for dataset in results.datasets(task):
+            gaps = results.paired(dataset, (ours, ""), (base, ""), metric_of(task))
+            if not len(gaps):
+                continue
+            means.append(float(gaps.mean()))
+            if worse_by_se(gaps):
+                named.append(f"{dataset} ({number(means[-1], digits, signed=True)})")
+    return named, means
+
+
 def _never_worse(results: Results, tables: Tables) -> Verdict:
-    worse = []
-    datasets = results.datasets("classification")
-    for dataset in datasets:
-        gaps = results.paired(dataset, ("JARF", ""), ("RF", ""), "kappa")
-        if len(gaps) and worse_by_se(gaps):
-            worse.append(f"{dataset} ({number(float(gaps.mean()), 3, signed=True)})")
-    verdict = _graded(len(datasets) - len(worse), len(datasets), 0.75)
-    return verdict, f"Worse by more than one s.e. on {len(worse)} of {len(datasets)}" + (
-        f": {', '.join(worse)}." if worse else "."
+    worse, _ = below(results, "JARF", "RF", ["classification"], 3)
+    total = len(results.datasets("classification"))
+    return _graded(total - len(worse), total, 0.75), (
+        f"Worse by more than one s.e. on {len(worse)} of {total}"
+        + (f": {', '.join(worse)}." if worse else ".")
     )
 
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from jarf.bench import Results, mean_ranks, worse_by_se
+from jarf.bench import Results, mean_ranks
 from jarf.bench.experiments import OBLIQUE, metric_of
-from jarf.report._claims import HOLDS, NOT_HERE, PART, Claim, Tables, Verdict
+from jarf.report._claims import HOLDS, NOT_HERE, PART, Claim, Tables, Verdict, below
 from jarf.report._tables import number
 
 __all__ = ["GOALS"]
@@ -62,21 +62,13 @@ def _rank(results: Results, tables: Tables) -> Verdict:
 
 def _never_below(ours: str, base: str) -> Callable[[Results, Tables], Verdict]:
     def verdict(results: Results, tables: Tables) -> Verdict:
-        below, means = [], []
-        for task in ("classification", "regression"):
-            for dataset in results.datasets(task):
-                gaps = results.paired(dataset, (ours, ""), (base, ""), metric_of(task))
-                if not len(gaps):
-                    continue
-                means.append(float(gaps.mean()))
-                if worse_by_se(gaps):
-                    below.append(f"{dataset} ({number(means[-1], 4, signed=True)})")
+        lost, means = below(results, ours, base, ["classification", "regression"], 4)
         if not means:
             raise KeyError(f"{ours} was not run")
-        grade = HOLDS if not below else PART if len(below) <= 0.1 * len(means) else NOT_HERE
+        grade = HOLDS if not lost else PART if len(lost) <= 0.1 * len(means) else NOT_HERE
         return grade, (
-            f"Below {base} by more than one s.e. on {len(below)} of {len(means)}"
-            + (f": {', '.join(below)}" if below else "")
+            f"Below {base} by more than one s.e. on {len(lost)} of {len(means)}"
+            + (f": {', '.join(lost)}" if lost else "")
             + f"; mean difference {number(float(np.mean(means)), 4, signed=True)}."
         )
 
