@@ -2,8 +2,10 @@ import threading
 import time
 
 import pytest
+import sklearn.ensemble  # noqa: F401  (brings OpenMP)
+from threadpoolctl import threadpool_info, threadpool_limits
 
-from jarf._threads import thread_map
+from jarf._threads import openmp_limit, thread_map
 
 
 @pytest.mark.parametrize("n_jobs", [None, 1, 2, 5])
@@ -39,3 +41,16 @@ def test_a_backend_of_many_workers_does_not_start_as_many_threads(monkeypatch):
     monkeypatch.setattr("jarf._threads.cpu_count", lambda: 2)
     names = set(thread_map(lambda i: threading.current_thread().name, range(50), None))
     assert 1 <= len(names) <= 2
+
+
+@pytest.mark.parametrize(
+    ("allowed", "n_jobs", "expected"), [(4, 2, 2), (1, 2, 1), (3, 3, 3), (2, None, 1)]
+)
+def test_openmp_is_held_to_n_jobs_and_never_given_more(allowed, n_jobs, expected):
+    def threads():
+        return {lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "openmp"}
+
+    with threadpool_limits(allowed, user_api="openmp"):
+        with openmp_limit(n_jobs):
+            assert threads() == {expected}
+        assert threads() == {allowed}

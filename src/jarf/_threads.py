@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from typing import Any
 
 from joblib import cpu_count, effective_n_jobs
+from threadpoolctl import ThreadpoolController
 
 
 def thread_map(
@@ -55,3 +57,13 @@ def thread_map(
         raise
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def openmp_limit(n_jobs: int | None = None) -> AbstractContextManager:
+    """Hold OpenMP to ``n_jobs`` threads, and to fewer where the user allows fewer already.
+
+    scikit-learn's histogram booster takes all cores, whatever ``n_jobs`` says.
+    """
+    found = ThreadpoolController().select(user_api="openmp")
+    allowed = [library["num_threads"] for library in found.info()]
+    return found.limit(limits=min([effective_n_jobs(n_jobs), *allowed]))

@@ -6,12 +6,10 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, TransformerMixin, clone, is_classifier
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import threadpool_limits
 
 from jarf._progress import Stages
 from jarf._sklearn import (
@@ -23,6 +21,7 @@ from jarf._sklearn import (
     fit_context,
     type_of_target,
 )
+from jarf._threads import openmp_limit
 from jarf.ensemble._growing import Target
 from jarf.ensemble._race import CLEAR, row_gains, score_splits
 from jarf.ensemble._sources import SOURCES, Table
@@ -231,8 +230,7 @@ class JacobianFeatures(TransformerMixin, BaseEstimator):
             answers = []
             for table in (X, self._appended(X)):
                 model = self._judge(target, rng.randint(2**31 - 1))
-                # scikit-learn's booster would take all cores, whatever n_jobs says.
-                with threadpool_limits(effective_n_jobs(self.n_jobs), user_api="openmp"):
+                with openmp_limit(self.n_jobs):
                     model.fit(table[learn], labels[learn])
                     answers.append(_answers(model, table[score], target.n_classes))
             gains.append(row_gains(answers[1], answers[0], target.indicators(score)))
