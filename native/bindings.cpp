@@ -66,6 +66,8 @@ static void add_outer_products(In<double, 2> rows, In<double, 1> weights, Out<do
 }
 
 NB_MODULE(_kernels, m) {
+  // A model that is alive when Python ends is no leak.
+  nb::set_leak_warnings(false);
   nb::class_<CheckedForest>(m, "CheckedForest")
       .def(nb::init<In<std::int32_t, 2>, In<std::int32_t, 1>, In<double, 2>, std::size_t>(),
            as_is("nodes"), as_is("roots"), as_is("values"), "n_features"_a);

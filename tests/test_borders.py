@@ -216,6 +216,20 @@ REFUSED = {
         lambda: oblique(nodes=np.array([(-3, 0, 1, 2), LEAF, LEAF], np.int32)),
         "outside the forest",
     ),
+    "roots that descend": (
+        lambda: oblique(
+            nodes=np.array([LEAF, (-2, 0, 2, 3), LEAF, LEAF], np.int32),
+            roots=np.array([1, 0], np.int32),
+        ),
+        "roots must ascend",
+    ),
+    "a child in another tree": (
+        lambda: oblique(
+            nodes=np.array([(-2, 0, 1, 2), LEAF, LEAF], np.int32),
+            roots=np.array([0, 2], np.int32),
+        ),
+        "another tree",
+    ),
     "starts that end early": (lambda: oblique(starts=np.array([0, 1], np.int32)), "projection"),
     "starts that end late": (lambda: oblique(starts=np.array([0, 9], np.int32)), "projection"),
     "starts that fall": (lambda: oblique(starts=np.array([0, 3, 2], np.int32)), "projection"),

@@ -90,6 +90,10 @@ void predict(Dice& dice, const ForestArrays& forest, const std::vector<float>& r
   for (std::size_t k = 0; k < leaves.size(); ++k) {
     const std::int64_t node = leaves[k] + forest.roots[k % n_trees];
     promise(forest.nodes.at(node).feature == -1, "a row did not end in a leaf");
+    std::int32_t expected;
+    view.leaves_of(view.trees.nodes, forest.roots[k % n_trees],
+                   rows.data() + k / n_trees * forest.n_features, 1, forest.n_features, &expected);
+    promise(node == expected, "a widened tree sends a row elsewhere");
   }
 }
 

@@ -6,12 +6,15 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
+from joblib import effective_n_jobs
 from scipy.sparse import csr_array
 
 from jarf._threads import thread_map
 from jarf.ensemble._backend import backend
 
-BLOCK_ROWS = 1024
+# Rows that walk down one tree before the next: enough to pay for a tree's preparation, few enough
+# for the cache and for all threads to have some.
+LEAST_ROWS, MOST_ROWS, MOST_VALUES = 1024, 4096, 2**18
 
 
 class GrownTree(NamedTuple):
@@ -166,7 +169,7 @@ class Forest:
             block = np.ascontiguousarray(X[rows])
             add(forest, block, none if skip is None else skip[:, rows], sums[rows])
 
-        _over_blocks(work, len(X), n_jobs)
+        _over_blocks(work, X.shape, n_jobs)
         return sums
 
     def apply(self, X: np.ndarray, n_jobs: int | None) -> np.ndarray:
@@ -177,7 +180,7 @@ class Forest:
         def work(rows: slice) -> None:
             find(forest, np.ascontiguousarray(X[rows]), leaves[rows])
 
-        _over_blocks(work, len(X), n_jobs)
+        _over_blocks(work, X.shape, n_jobs)
         return leaves
 
     def directions(self) -> tuple[np.ndarray, csr_array]:
@@ -253,8 +256,11 @@ def _moved(nodes: np.ndarray, n_nodes: int, n_projections: int, n_values: int) -
     return moved
 
 
-def _over_blocks(work: Any, n_rows: int, n_jobs: int | None) -> None:
+def _over_blocks(work: Any, shape: tuple[int, int], n_jobs: int | None) -> None:
     """Call ``work`` for every block of rows, in threads."""
-    blocks = [slice(at, min(at + BLOCK_ROWS, n_rows)) for at in range(0, n_rows, BLOCK_ROWS)]
+    n_rows, n_columns = shape
+    share = -(-n_rows // effective_n_jobs(n_jobs))
+    size = max(LEAST_ROWS, min(MOST_ROWS, MOST_VALUES // max(n_columns, 1), share))
+    blocks = [slice(at, min(at + size, n_rows)) for at in range(0, n_rows, size)]
     for _ in thread_map(work, blocks, n_jobs):
         pass
