@@ -113,6 +113,22 @@ def _cost(results: Results, tables: Tables) -> Verdict:
     )
 
 
+def _prediction(results: Results, tables: Tables) -> Verdict:
+    ratios = {}
+    for dataset in results.datasets():
+        own, base = (results.cell(dataset, method, "time_predict") for method in ("JF", "RF"))
+        if own is not None and base is not None:
+            ratios[dataset] = own.value / base.value
+    if not ratios:
+        raise KeyError("JF was not run")
+    median, slowest = float(np.median(list(ratios.values()))), max(ratios, key=lambda d: ratios[d])
+    grade = HOLDS if ratios[slowest] <= 2 else PART if median <= 2 else NOT_HERE
+    return grade, (
+        f"Prediction over RF's on {len(ratios)} datasets: median {median:.2f}, at most "
+        f"{ratios[slowest]:.2f} ({slowest})."
+    )
+
+
 GOALS = (
     Claim(
         "Best forest on at least 10 of 15 classification datasets.",
@@ -144,4 +160,5 @@ GOALS = (
         "At most 1.5 times RF's cost in the median, and below the other oblique forests.",
         *("Figure 3", "times", _cost),
     ),
+    Claim("Prediction takes at most twice RF's time.", "Figure 3", "times", _prediction),
 )
