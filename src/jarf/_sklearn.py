@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import _fit_context
+from sklearn.base import is_classifier as _is_classifier
 from sklearn.ensemble._base import _set_random_states as set_random_states
 from sklearn.utils._param_validation import (
     HasMethods,
@@ -32,9 +33,15 @@ __all__ = [
     "check_feature_names_in",
     "check_sample_weight",
     "fit_context",
+    "is_classifier",
     "set_random_states",
     "type_of_target",
 ]
+
+
+def is_classifier(model: Any) -> bool:
+    """Whether a model names classes; DaskXGBClassifier before 3.0 says so in the old way only."""
+    return _is_classifier(model) or getattr(model, "_estimator_type", None) == "classifier"
 
 
 def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[Callable], Callable]:

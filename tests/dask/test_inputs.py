@@ -191,7 +191,7 @@ def test_preconditioner_tells_classes_from_numbers():
 @pytest.fixture(scope="module")
 def mixed():
     rng = np.random.default_rng(0)
-    frame = pd.DataFrame(X, columns=list("abc"))
+    frame = pd.DataFrame(X.copy(), columns=list("abc"))
     frame.loc[rng.permutation(300)[:40], "a"] = np.nan
     frame["colour"] = pd.Categorical(rng.choice(["red", "green"], 300))
     frame["town"] = [f"t{k}" for k in rng.integers(80, size=300)]

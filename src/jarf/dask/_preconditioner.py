@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from sklearn.base import is_classifier
 from sklearn.utils import check_random_state
 
 from jarf import geometry
 from jarf._progress import Stages
-from jarf._sklearn import fit_context
+from jarf._sklearn import fit_context, is_classifier
 from jarf.dask._base import OnDask, on_dask
 from jarf.dask._boosting import distributed
 from jarf.dask._ejop import fit_preconditioner

@@ -6,7 +6,7 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin, clone, is_classifier
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -19,6 +19,7 @@ from jarf._sklearn import (
     check_classification_targets,
     check_feature_names_in,
     fit_context,
+    is_classifier,
     type_of_target,
 )
 from jarf._threads import openmp_limit

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from sklearn.base import clone, is_classifier
+from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
+from jarf._sklearn import is_classifier
 from jarf._threads import thread_map
 from jarf.ensemble._axes import AxisForestClassifier, AxisForestRegressor
 from jarf.geometry import LinearMap

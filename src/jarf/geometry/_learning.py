@@ -6,10 +6,9 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier
 
 from jarf._progress import Stages
-from jarf._sklearn import check_classification_targets
+from jarf._sklearn import check_classification_targets, is_classifier
 from jarf.gradients import difference_steps
 from jarf.surrogate import check_columns, check_surrogate, is_frozen, thaw
 from jarf.table import TableEncoder

@@ -10,7 +10,6 @@ from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
-    is_classifier,
 )
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -22,6 +21,7 @@ from jarf._sklearn import (
     StrOptions,
     check_sample_weight,
     fit_context,
+    is_classifier,
     type_of_target,
 )
 from jarf.geometry._differentiation import Differentiation

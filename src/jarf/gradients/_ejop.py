@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.base import is_classifier
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
 
-from jarf._sklearn import check_sample_weight
+from jarf._sklearn import check_sample_weight, is_classifier
 from jarf.gradients._input_gradients import Differences, gradient_blocks
 from jarf.gradients._outer_products import add_outer_products
 from jarf.gradients._probes import difference_steps

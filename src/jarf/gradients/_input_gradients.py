@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.base import is_classifier
 
+from jarf._sklearn import is_classifier
 from jarf._threads import thread_map
 from jarf.gradients._probes import probe_positions
 from jarf.gradients._tree_differences import forest_differences
