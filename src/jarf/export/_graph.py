@@ -65,8 +65,9 @@ class Graph:
     def add(self, operator: str, *inputs: str, name: str | None = None, **attributes: Any) -> str:
         """Add a node with one output."""
         output = self.name(operator) if name is None else name
+        # Named: optimizers of onnxruntime derive names of their own from that of a node.
         self.nodes.append(
-            self.onnx.helper.make_node(operator, list(inputs), [output], **attributes)
+            self.onnx.helper.make_node(operator, list(inputs), [output], name=output, **attributes)
         )
         return output
 
