@@ -14,7 +14,7 @@ from jarf.ensemble._backend import backend
 
 # Rows that walk down one tree before the next: enough to pay for a tree's preparation, few enough
 # for the cache and for all threads to have some.
-LEAST_ROWS, MOST_ROWS, MOST_VALUES = 1024, 4096, 2**18
+LEAST_ROWS, MOST_ROWS, MOST_VALUES = 256, 4096, 2**18
 
 
 class GrownTree(NamedTuple):

@@ -6,6 +6,7 @@ knows come out alike. Arrays of objects are read the same way.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
@@ -97,12 +98,28 @@ def _read_frame(X, narrow: bool) -> list[Column]:
             "A DataFrame with categories, text or missing values is read through narwhals: "
             "pip install narwhals."
         ) from error
-    names = list(X.columns) if hasattr(X, "iloc") else []  # others have none twice
-    twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
+    if not hasattr(X, "iloc"):
+        frame = nw.from_native(X, eager_only=True)
+        return [_read_series(nw, series, narrow) for series in frame.iter_columns()]
+    # pandas: names may come twice, and NumPy's own numbers need nobody to read them
+    twice = [name for name, times in Counter(X.columns).items() if times > 1]
     if twice:
         raise ValueError(f"The name {twice[0]!r} belongs to more than one column. Rename them.")
-    frame = nw.from_native(X, eager_only=True)
-    return [_read_series(nw, series, narrow) for series in frame.iter_columns()]
+    return [
+        _read_numpy(name, series.to_numpy(), narrow)
+        if _is_numpy(series.dtype)
+        else _read_series(nw, nw.from_native(series, series_only=True), narrow)
+        for name, series in X.items()
+    ]
+
+
+def _is_numpy(dtype) -> bool:
+    return isinstance(dtype, np.dtype) and dtype.kind in "fiub" and dtype.itemsize <= 8
+
+
+def _read_numpy(name, values: np.ndarray, narrow: bool) -> Column:
+    kind = "flag" if values.dtype.kind == "b" else "number"
+    return Column(f"column {name!r}", kind, _floats(values, narrow))
 
 
 def _read_series(nw, series, narrow: bool) -> Column:
