@@ -59,6 +59,8 @@ def boosted_trees(model: Any) -> tuple[Forest, str, np.ndarray]:
         )
     link = _LINKS[objective]
     trees = learner["gradient_booster"]["model"]
+    if np.any(np.array(trees.get("weight_drop", ())) != 1.0):  # XGBoost from 3.4 on
+        raise ValueError("XGBoost with trees left out in training (dart, rate_drop) is not read.")
     facts = learner["learner_model_param"]
     n_outputs = max(1, int(facts["num_class"]))
     forest = _forest(trees["trees"], trees["tree_info"], n_outputs, int(facts["num_feature"]))
