@@ -30,7 +30,10 @@ struct PackedForest {
 
   // Which child `x` goes to at an inner node: the comparison every tree of scikit-learn makes.
   // As a number, not a jump: the way down a tree cannot be predicted.
-  static int side(const Node& node, float x) { return !(x <= node.threshold); }
+  template <class AnyNode>
+  static int side(const AnyNode& node, float x) {
+    return !(x <= node.threshold);
+  }
 
   // Refuse arrays that a walk could leave or never end in: children lie behind their parent.
   void check(std::size_t n_features) const {

@@ -108,9 +108,7 @@ struct ObliqueForest {
         const AnyNode& node = nodes[leaves[lane]];
         if (is_leaf(node)) continue;
         moving = true;
-        // As a number, not a jump: the way down a tree cannot be predicted.
-        const int side = !(value(node, rows + lane * n_features) <= node.threshold);
-        leaves[lane] = node.child[side];
+        leaves[lane] = node.child[PackedForest::side(node, value(node, rows + lane * n_features))];
       }
     }
   }
