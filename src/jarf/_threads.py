@@ -17,6 +17,12 @@ from joblib import cpu_count, effective_n_jobs
 from threadpoolctl import ThreadpoolController
 
 
+def threads_of(n_jobs: int | None) -> int:
+    """How many threads ``n_jobs`` means in this process."""
+    at_most = n_jobs if n_jobs is not None and n_jobs > 0 else cpu_count()
+    return min(effective_n_jobs(n_jobs), at_most)
+
+
 def thread_map(
     call: Callable[[Any], Any],
     items: Sequence[Any],
@@ -39,8 +45,7 @@ def thread_map(
     object
         The answers, in the order of the items.
     """
-    at_most = n_jobs if n_jobs is not None and n_jobs > 0 else cpu_count()
-    n_threads = min(effective_n_jobs(n_jobs), at_most, len(items))
+    n_threads = min(threads_of(n_jobs), len(items))
     if n_threads <= 1:
         yield from map(call, items)
         return
@@ -66,4 +71,4 @@ def openmp_limit(n_jobs: int | None = None) -> AbstractContextManager:
     """
     found = ThreadpoolController().select(user_api="openmp")
     allowed = [library["num_threads"] for library in found.info()]
-    return found.limit(limits=min([effective_n_jobs(n_jobs), *allowed]))
+    return found.limit(limits=min([threads_of(n_jobs), *allowed]))

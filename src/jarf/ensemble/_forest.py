@@ -6,10 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-from joblib import effective_n_jobs
 from scipy.sparse import csr_array
 
-from jarf._threads import thread_map
+from jarf._threads import thread_map, threads_of
 from jarf.ensemble._backend import backend
 
 # Rows that walk down one tree before the next: enough to pay for a tree's preparation, few enough
@@ -259,7 +258,7 @@ def _moved(nodes: np.ndarray, n_nodes: int, n_projections: int, n_values: int) -
 def _over_blocks(work: Any, shape: tuple[int, int], n_jobs: int | None) -> None:
     """Call ``work`` for every block of rows, in threads."""
     n_rows, n_columns = shape
-    share = -(-n_rows // effective_n_jobs(n_jobs))
+    share = -(-n_rows // threads_of(n_jobs))
     size = max(LEAST_ROWS, min(MOST_ROWS, MOST_VALUES // max(n_columns, 1), share))
     blocks = [slice(at, min(at + size, n_rows)) for at in range(0, n_rows, size)]
     for _ in thread_map(work, blocks, n_jobs):
