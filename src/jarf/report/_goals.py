@@ -114,18 +114,16 @@ def _cost(results: Results, tables: Tables) -> Verdict:
 
 
 def _prediction(results: Results, tables: Tables) -> Verdict:
-    ratios = {}
-    for dataset in results.datasets():
-        own, base = (results.cell(dataset, method, "time_predict") for method in ("JF", "RF"))
-        if own is not None and base is not None:
-            ratios[dataset] = own.value / base.value
-    if not ratios:
+    datasets = results.datasets()
+    own, base = results.matrix(datasets, ["JF", "RF"], "time_predict").T
+    ratios = own / base
+    if np.isnan(ratios).all():
         raise KeyError("JF was not run")
-    median, slowest = float(np.median(list(ratios.values()))), max(ratios, key=lambda d: ratios[d])
-    grade = HOLDS if ratios[slowest] <= 2 else PART if median <= 2 else NOT_HERE
+    median, most = np.nanmedian(ratios), np.nanmax(ratios)
+    grade = HOLDS if most <= 2 else PART if median <= 2 else NOT_HERE
     return grade, (
-        f"Prediction over RF's on {len(ratios)} datasets: median {median:.2f}, at most "
-        f"{ratios[slowest]:.2f} ({slowest})."
+        f"Prediction over RF's on {np.isfinite(ratios).sum()} datasets: median {median:.2f}, at "
+        f"most {most:.2f} ({datasets[np.nanargmax(ratios)]})."
     )
 
 

@@ -1,7 +1,8 @@
 """What comes in -> columns: a name for messages, a kind, and values with one sign for missing.
 
 Frames are read through narwhals, column by column, so that pandas, polars and whatever else it
-knows come out alike. Arrays of objects are read the same way.
+knows come out alike; NumPy's own numbers in pandas are taken as they are. Arrays of objects are
+read the same way.
 """
 
 from __future__ import annotations
