@@ -33,7 +33,11 @@ class GradientDraws : public Proposal {
  public:
   GradientDraws(const std::vector<GradientSource>& sources, const std::vector<float>& spreads,
                 const GradientDrawsOptions& options)
-      : sources_(sources), spreads_(spreads), options_(options), sum_(options.n_features, 0.0f) {}
+      : sources_(sources),
+        spreads_(spreads),
+        options_(options),
+        sum_(options.n_features, 0.0f),
+        is_touched_(options.n_features, 0) {}
 
   void begin(const NodeView& node) override {
     node_ = node;
@@ -66,8 +70,10 @@ class GradientDraws : public Proposal {
     features_.clear();
     if (options_.n_loadings == 0) {
       keep_all();
+    } else if (source.features) {
+      for (const std::int32_t feature : touched_) offer(feature);
     } else {
-      keep_largest();
+      for (std::size_t j = 0; j < sum_.size(); ++j) offer(static_cast<std::int32_t>(j));
     }
     weights_.resize(features_.size());
     for (std::size_t k = 0; k < features_.size(); ++k) {
@@ -75,7 +81,19 @@ class GradientDraws : public Proposal {
       weights_[k] = sum_[features_[k]] / spreads_[features_[k]];
     }
     if (features_.size() == 1) weights_[0] = 1.0f;
-    std::fill(sum_.begin(), sum_.end(), 0.0f);
+    forget(source);
+  }
+
+  void forget(const GradientSource& source) {
+    if (!source.features) {
+      std::fill(sum_.begin(), sum_.end(), 0.0f);
+      return;
+    }
+    for (const std::int32_t feature : touched_) {
+      sum_[feature] = 0.0f;
+      is_touched_[feature] = 0;
+    }
+    touched_.clear();
   }
 
   void add(const GradientSource& source, std::uint32_t row, float sign) {
@@ -85,7 +103,13 @@ class GradientDraws : public Proposal {
       return;
     }
     const std::int32_t* features = source.features + row * source.width;
-    for (std::size_t k = 0; k < source.width; ++k) sum_[features[k]] += sign * values[k];
+    for (std::size_t k = 0; k < source.width; ++k) {
+      const std::int32_t feature = features[k];
+      sum_[feature] += sign * values[k];
+      if (is_touched_[feature]) continue;
+      is_touched_[feature] = 1;
+      touched_.push_back(feature);
+    }
   }
 
   void keep_all() {
@@ -94,27 +118,31 @@ class GradientDraws : public Proposal {
     }
   }
 
-  // The largest loadings, in falling order; the first of two that are alike.
-  void keep_largest() {
-    for (std::size_t j = 0; j < sum_.size(); ++j) {
-      const float size = std::fabs(sum_[j]);
-      if (size == 0.0f) continue;
-      if (features_.size() == options_.n_loadings) {
-        if (!(size > std::fabs(sum_[features_.back()]))) continue;
-        features_.pop_back();
-      }
-      features_.push_back(static_cast<std::int32_t>(j));
-      for (std::size_t k = features_.size() - 1;
-           k > 0 && size > std::fabs(sum_[features_[k - 1]]); --k) {
-        std::swap(features_[k], features_[k - 1]);
-      }
+  // Keeps the largest loadings in falling order; of two that are alike, the first column's.
+  void offer(std::int32_t feature) {
+    if (sum_[feature] == 0.0f) return;
+    if (features_.size() == options_.n_loadings) {
+      if (!comes_before(feature, features_.back())) return;
+      features_.pop_back();
     }
+    features_.push_back(feature);
+    for (std::size_t k = features_.size() - 1; k > 0 && comes_before(feature, features_[k - 1]);
+         --k) {
+      std::swap(features_[k], features_[k - 1]);
+    }
+  }
+
+  bool comes_before(std::int32_t feature, std::int32_t other) const {
+    const float size = std::fabs(sum_[feature]), other_size = std::fabs(sum_[other]);
+    return size > other_size || (size == other_size && feature < other);
   }
 
   std::vector<GradientSource> sources_;
   std::vector<float> spreads_;
   GradientDrawsOptions options_;
   std::vector<float> sum_;
+  std::vector<std::uint8_t> is_touched_;  // entries of a sparse source that are in the sum,
+  std::vector<std::int32_t> touched_;     // and which they are
   std::vector<std::int32_t> features_;
   std::vector<float> weights_;
   std::size_t n_found_ = 0, n_tried_ = 0;
