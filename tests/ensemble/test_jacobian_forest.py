@@ -125,6 +125,33 @@ def test_a_warm_start_keeps_its_geometries():
     np.testing.assert_array_equal(model.predict_proba(X), whole.predict_proba(X))
 
 
+def test_the_race_says_from_how_many_rows_on_nodes_are_split():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1600, 4))
+    clean, noisy = np.sin(3 * X[:, 0]), X[:, 0] + 3 * rng.normal(size=1600)
+    forest = JacobianForestRegressor(10, random_state=0).fit(X, noisy)
+    race = forest.race_
+    assert forest.min_samples_split_ == race.min_samples_split >= 20
+    assert race.sizes[forest.min_samples_split_] < race.sizes[2]
+    assert f"from {forest.min_samples_split_} rows on" in str(race)
+    weights = forest.forest_.weights[forest.forest_.nodes[:, 0] != -1]
+    assert weights.min() >= forest.min_samples_split_
+    assert forest.fit(X, clean).min_samples_split_ == 2  # no memory of the fit before
+    assert forest.set_params(geometry="fast").fit(X, noisy).min_samples_split_ == 2
+    forest.set_params(geometry="auto", min_samples_split=7).fit(X, noisy)
+    assert (forest.min_samples_split_, forest.race_.sizes) == (7, {})
+
+
+def test_a_warm_start_keeps_its_limit():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 4))
+    forest = JacobianForestRegressor(10, random_state=0).fit(X, X[:, 0] + 3 * rng.normal(size=600))
+    chosen = forest.min_samples_split_
+    assert chosen > 2
+    forest.set_params(n_estimators=20, warm_start=True).fit(X, X[:, 0])
+    assert forest.min_samples_split_ == chosen
+
+
 @pytest.mark.parametrize("task", ["classification", "regression"])
 def test_own_models_and_gradients_are_sources(task):
     units = np.array([1.0, 100.0, 1.0, 0.01])

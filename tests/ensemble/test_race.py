@@ -26,8 +26,8 @@ class FakePilot:
         self.probabilities = self.observed if probabilities is None else probabilities
 
     @property
-    def sums(self):
-        return self.probabilities * self.n_trees
+    def means(self):
+        return self.probabilities
 
     def advance(self, n_trees, n_jobs):
         self.n_trees += n_trees
@@ -170,7 +170,7 @@ def test_pilots_estimate_the_loss_of_an_endless_forest():
         forest.apply = lambda X, n_jobs: np.tile(np.arange(n)[:, None], (1, n_trees))
         return forest
 
-    pilot = Pilot(grow, np.zeros((n, 1), np.float32), observed)
+    pilot = Pilot(grow, np.zeros((n, 1), np.float32), observed, n)
     for _ in range(2):
         pilot.advance(4, 1)
         assert pilot.losses().mean() == pytest.approx(0.25, abs=0.03)

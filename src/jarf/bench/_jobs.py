@@ -147,7 +147,8 @@ def _fit_and_score(method: Method, model: Any, split: Split, setting: Setting) -
     times.update(_stages(model, times["total"]))
     extra = method.inspect(Fit(model, split, setting)) if method.inspect else {}
     if getattr(model, "race_", None) is not None:
-        extra = {**extra, "geometry": model.race_.winner}
+        race = {"geometry": model.race_.winner, "min_samples_split": model.min_samples_split_}
+        extra = {**extra, **race}
     return {
         "metrics": {name: round(value, 6) for name, value in metrics.items()},
         "times": {name: round(value, 5) for name, value in times.items()},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TypeVar
 
 _Class = TypeVar("_Class", bound=type)
@@ -9,8 +10,7 @@ _Class = TypeVar("_Class", bound=type)
 _LIMITS = """\
 max_depth : int, default=None
     The depth at which every node is a leaf. None: no limit.
-min_samples_split : int or float, default=2
-    A node of fewer rows is a leaf; a float is a fraction of the rows.
+{split}
 min_samples_leaf : int or float, default=1
     The least number of rows in a leaf, whatever their weights; a float is a fraction.
 min_weight_fraction_leaf : float, default=0.0
@@ -19,6 +19,15 @@ max_leaf_nodes : int, default=None
     With a number, the node that gains most is split next until there are so many leaves.
 min_impurity_decrease : float, default=0.0
     A split must lower the impurity, weighted by the node's share, by at least so much."""
+
+_SPLIT = """\
+min_samples_split : int or float, default=2
+    A node of fewer rows is a leaf; a float is a fraction of the rows."""
+
+_AUTOMATIC_SPLIT = """\
+min_samples_split : int, float or "auto", default="auto"
+    A node of fewer rows is a leaf; a float is a fraction of the rows. "auto": what the winners of
+    the race did best with on its held-out rows; 2 without a race."""
 
 _SAMPLING = """\
 max_samples : int or float, default=None
@@ -76,21 +85,38 @@ oob_prediction_ : ndarray of shape (n_samples,)
 
 
 def documented(cls: _Class) -> _Class:
-    """Fill the marks <criterion>, <limits>, <sampling> and <attributes> of a class docstring."""
+    """Fill the marks <criterion>, <limits>, <sampling> and <attributes> of a class docstring.
+
+    Only parameters that the class has are described, and only attributes that they can set.
+    """
     classifies = cls.__name__.endswith("Classifier")
     default = vars(cls)["__init__"].__kwdefaults__
+    split = _AUTOMATIC_SPLIT if default.get("min_samples_split") == "auto" else _SPLIT
     sampling = _SAMPLING.format(score="the accuracy" if classifies else "R2")
+    sampling = f"{sampling}\n{_CLASS_WEIGHT}" if classifies else sampling
     attributes = (_CLASSIFIER_ATTRIBUTES if classifies else _REGRESSOR_ATTRIBUTES, _ATTRIBUTES)
     parts = {
-        "<criterion>": _CRITERION.format(criterion=default.get("criterion")),
-        "<limits>": _LIMITS,
-        "<sampling>": f"{sampling}\n{_CLASS_WEIGHT}" if classifies else sampling,
-        "<attributes>": "\n".join(attributes),
+        "<criterion>": _CRITERION.format(criterion=default.get("criterion")).splitlines(),
+        "<limits>": _entries(_LIMITS.format(split=split), lambda name: name in default),
+        "<sampling>": _entries(sampling, lambda name: name in default),
+        "<attributes>": _entries(
+            "\n".join(attributes), lambda name: "oob_score" in default or "oob" not in name
+        ),
     }
     lines = []
     for line in (cls.__doc__ or "").splitlines():
         indent = line[: len(line) - len(line.lstrip())]
         text = parts.get(line.strip())
-        lines += [line] if text is None else [(indent + part) for part in text.splitlines()]
+        lines += [line] if text is None else [(indent + part) for part in text]
     cls.__doc__ = "\n".join(lines)
     return cls
+
+
+def _entries(text: str, keep: Callable[[str], bool]) -> list[str]:
+    """The lines of those entries whose names are to be kept."""
+    lines, kept = [], False
+    for line in text.splitlines():
+        if not line.startswith(" "):
+            kept = keep(line.split(" :")[0])
+        lines += [line] if kept else []
+    return lines

@@ -20,7 +20,8 @@ from jarf.ensemble._growing import Target, grow_tree, grow_trees, make_space
 from jarf.ensemble._oblique import ForestClassifierMixin, ForestRegressorMixin, ObliqueForest
 from jarf.ensemble._race import MIN_ROWS as MIN_RACE_ROWS
 from jarf.ensemble._race import Pilot, RaceResult, run_race, score_splits
-from jarf.ensemble._sources import MAX_ENTRIES, Source, Table, fit_sources
+from jarf.ensemble._sources import MAX_DENSE, MAX_ENTRIES, Source, Table, fit_sources
+from jarf.ensemble._stopping import SIZES
 from jarf.gradients import column_std
 
 # A direction mixes the gradients of so many random rows of the node.
@@ -93,7 +94,7 @@ def _pack(gradients: np.ndarray, oblique: np.ndarray) -> tuple[np.ndarray, np.nd
     size = np.sqrt(np.mean((gradients**2).sum(axis=1)))
     gradients = (gradients / size if size > 0 else gradients).astype(np.float32)
     d = gradients.shape[1]
-    if d <= MAX_ENTRIES:
+    if d <= MAX_DENSE:
         return gradients, np.empty((0, 0), np.int32), d
     places = np.argpartition(-np.abs(gradients), MAX_ENTRIES - 1, axis=1)[:, :MAX_ENTRIES]
     places = np.sort(places, axis=1).astype(np.int32)
@@ -129,11 +130,16 @@ class _JacobianForest(ObliqueForest):
         rng = check_random_state(self.random_state)
         race_rng, final_rng = (np.random.RandomState(rng.randint(2**31 - 1)) for _ in range(2))
         geometries = self._fixed_geometries()
+        if self.forest_.n_trees == 0:
+            automatic = self.min_samples_split == "auto"
+            self.min_samples_split_ = SIZES[0] if automatic else self.min_samples_split
         if not geometries:
             with stages.stage("race"):
                 self.race_ = self._race(X, table, target, race_rng, stages)
             known = {geometry.name: geometry for geometry in self._racers()}
             geometries = tuple(known[name] for name in self.race_.winners)
+            if self.min_samples_split == "auto":
+                self.min_samples_split_ = self.race_.min_samples_split
         self.geometries_ = geometries
         with stages.stage("gradients"):
             needed = needed_sources(geometries)
@@ -151,6 +157,10 @@ class _JacobianForest(ObliqueForest):
     def _proposals(self, X: np.ndarray, context: Any) -> Callable[[int], Any]:
         made = [self._recipe_of(geometry, context, X) for geometry in self.geometries_]
         return lambda seed: made[seed % len(made)]
+
+    @property
+    def _split_rule(self) -> Any:
+        return self.min_samples_split_
 
     @property
     def geometry_(self) -> Geometry:
@@ -217,6 +227,7 @@ class _JacobianForest(ObliqueForest):
             weights,
             self.n_jobs,
             stages.note,
+            SIZES if self.min_samples_split == "auto" else (),
         )
 
     def _track(self, X, table, target, learn, score, geometries, rng):
@@ -247,7 +258,9 @@ class _JacobianForest(ObliqueForest):
                 trees = grow_trees(grow_one, drawn, self.n_jobs, 0)
                 return Forest.empty(X.shape[1], target.n_classes).extended(trees)
 
-            return Pilot(grow, scored, observed)
+            # A bootstrap sample holds 63 % of the rows.
+            n_rows = len(learn) * (1.0 - np.exp(-1.0) if geometry.bootstrap else 1.0)
+            return Pilot(grow, scored, observed, n_rows)
 
         return pilot
 
@@ -262,6 +275,7 @@ def _constraints(base) -> dict[str, list[Any]]:
     return {
         **kept,
         "geometry": [StrOptions({"auto", "fast", *GEOMETRIES}), Geometry, list, tuple],
+        "min_samples_split": [*kept["min_samples_split"], StrOptions({"auto"})],
         "surrogate_rows": [Interval(Integral, 2, None, closed="left"), None],
     }
 
@@ -302,6 +316,8 @@ class JacobianForestClassifier(ForestClassifierMixin, _JacobianForest):
         The first of them.
     race_ : RaceResult
         Who won, by how much, and what each racer cost; only with ``geometry="auto"``.
+    min_samples_split_ : int or float
+        From how many rows on a node was split: the parameter, or what the race chose.
     stage_times_ : dict
         Seconds spent on "race", "gradients" and "fit".
     <attributes>
@@ -332,7 +348,7 @@ class JacobianForestClassifier(ForestClassifierMixin, _JacobianForest):
         surrogate_rows=50_000,
         max_features="sqrt",
         max_depth=None,
-        min_samples_split=2,
+        min_samples_split="auto",
         min_samples_leaf=1,
         min_weight_fraction_leaf=0.0,
         max_leaf_nodes=None,
@@ -381,6 +397,8 @@ class JacobianForestRegressor(ForestRegressorMixin, _JacobianForest):
         The first of them.
     race_ : RaceResult
         Who won, by how much, and what each racer cost; only with ``geometry="auto"``.
+    min_samples_split_ : int or float
+        From how many rows on a node was split: the parameter, or what the race chose.
     stage_times_ : dict
         Seconds spent on "race", "gradients" and "fit".
     <attributes>
@@ -406,7 +424,7 @@ class JacobianForestRegressor(ForestRegressorMixin, _JacobianForest):
         surrogate_rows=50_000,
         max_features=1.0,
         max_depth=None,
-        min_samples_split=2,
+        min_samples_split="auto",
         min_samples_leaf=1,
         min_weight_fraction_leaf=0.0,
         max_leaf_nodes=None,

@@ -216,11 +216,15 @@ class ObliqueForest(BaseEstimator, metaclass=ABCMeta):
         return Limits(
             max_depth=self.max_depth,
             max_leaf_nodes=self.max_leaf_nodes,
-            min_samples_split=rows(self.min_samples_split, 2),
+            min_samples_split=rows(self._split_rule, 2),
             min_samples_leaf=rows(self.min_samples_leaf, 1),
             min_weight_fraction_leaf=self.min_weight_fraction_leaf,
             min_impurity_decrease=self.min_impurity_decrease,
         )
+
+    @property
+    def _split_rule(self) -> Any:
+        return self.min_samples_split
 
     def _n_candidates(self, n_features: int) -> int:
         """Resolve ``max_features`` to a number."""

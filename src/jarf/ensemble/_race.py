@@ -9,20 +9,21 @@ Regressors are compared by squared error, classifiers by Cohen's kappa, made smo
 blurred probabilities may have the worse Brier score and yet name the right class more often. All
 are made equally sure of themselves first, or sureness would pass for skill.
 Finalists that cannot be told from the winner share the trees of the forest with it, which costs
-nothing and forgives a wrong choice.
+nothing and forgives a wrong choice. Their pilots also say from how many rows on a node is split.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from jarf.ensemble._forest import Forest
 from jarf.ensemble._geometries import PLAIN, Geometry
+from jarf.ensemble._stopping import Answers, CutBack, answers_of, choose_size, mean_and_error
 
 # Rows that pilots learn from and are scored on at most.
 MAX_LEARN, MAX_SCORE = 2000, 4000
@@ -41,7 +42,7 @@ CLEAR = 2.0
 
 
 class Pilot:
-    """A small forest that grows round by round and keeps the sums its score needs.
+    """A small forest that grows round by round, and what it answers.
 
     Parameters
     ----------
@@ -51,33 +52,52 @@ class Pilot:
         Rows it is scored on.
     observed : ndarray of shape (n_score, n_outputs)
         Class indicators, or the response.
+    n_rows : float
+        Rows that each tree sees.
     """
 
-    def __init__(self, grow: Callable[[int], Forest], X: np.ndarray, observed: np.ndarray):
-        self.grow, self.X, self.observed = grow, X, observed
+    def __init__(
+        self, grow: Callable[[int], Forest], X: np.ndarray, observed: np.ndarray, n_rows: float
+    ):
+        self.grow, self.X, self.observed, self.n_rows = grow, X, observed, n_rows
+        self.grown: list[tuple[Forest, np.ndarray]] = []  # and the leaves of X
         self.n_trees = 0
-        self.sums = np.zeros(observed.shape)
-        self.squares = np.zeros(len(X))
+        self.answers = Answers(np.zeros(observed.shape), np.zeros(len(X)))
 
     def advance(self, n_trees: int, n_jobs) -> None:
         """Grow more trees."""
         forest = self.grow(n_trees)
         leaves = forest.apply(self.X, n_jobs) + forest.roots
-        values = forest.values[forest.nodes[leaves, 2]]  # (rows, trees, outputs)
-        self.sums += values.sum(axis=1)
-        self.squares += np.einsum("ijk,ijk->i", values, values)
+        self.grown.append((forest, leaves))
+        self.answers += answers_of(forest.values[forest.nodes[leaves, 2]])
         self.n_trees += n_trees
 
-    def losses(self) -> np.ndarray:
-        """Squared error of each row, as a forest of many such trees would have it.
+    def cut_back(self, sizes: Sequence[int]) -> list[Answers]:
+        """Answers of the same trees if nodes of fewer rows had stayed leaves, for each size."""
+        whole = [(CutBack(forest, self.n_rows), leaves) for forest, leaves in self.grown]
+        none = Answers(np.zeros(self.observed.shape), np.zeros(len(self.X)))
+        return [sum((cut.answers(at, size) for cut, at in whole), none) for size in sizes]
 
-        A mean of T trees errs by the variance of a tree over T more than an endless forest. That
-        part is estimated from the trees' spread and taken off, so that pilots need not be large.
-        """
-        T = self.n_trees
-        mean = self.sums / T
-        spread = np.maximum(self.squares / T - (mean**2).sum(axis=1), 0.0) / (T - 1)
-        return ((mean - self.observed) ** 2).sum(axis=1) - spread
+    @property
+    def means(self) -> np.ndarray:
+        """Predictions at the scored rows."""
+        return self.answers.sums / self.n_trees
+
+    def losses(self) -> np.ndarray:
+        """Squared error of each row, as a forest of many such trees would have it."""
+        spread = spread_of(self.answers, self.n_trees)
+        return ((self.means - self.observed) ** 2).sum(axis=1) - spread
+
+
+def spread_of(answers: Answers, n_trees: int) -> np.ndarray:
+    """What the squared error of a row exceeds that of an endless forest by.
+
+    A mean of T trees errs by the variance of a tree over T more. That part is estimated from the
+    trees' spread and taken off, so that pilots need not be large.
+    """
+    mean = answers.sums / n_trees
+    variance = np.maximum(answers.squares / n_trees - (mean**2).sum(axis=1), 0.0)
+    return variance / (n_trees - 1)
 
 
 @dataclass
@@ -107,7 +127,7 @@ class Racer:
     @property
     def means(self) -> np.ndarray:
         """Predictions at the scored rows."""
-        return np.concatenate([pilot.sums / pilot.n_trees for pilot in self.pilots])
+        return np.concatenate([pilot.means for pilot in self.pilots])
 
 
 @dataclass(frozen=True)
@@ -122,10 +142,16 @@ class RaceResult:
         One for every racer: ``geometry``, ``loss`` (Brier score, or squared error), ``gain``
         over plain axes (in smooth kappa, or squared error) with its ``standard_error``,
         ``n_trees`` of its pilot, ``seconds``. Who left early was scored with fewer trees.
+    sizes : dict of int to float, default={}
+        Loss of the winners together if nodes of fewer than so many rows stay leaves.
+    min_samples_split : int, default=2
+        The one of these sizes that was chosen.
     """
 
     winners: tuple[str, ...]
     rows: list[dict[str, Any]]
+    sizes: dict[int, float] = field(default_factory=dict)
+    min_samples_split: int = 2
 
     @property
     def winner(self) -> str:
@@ -140,6 +166,9 @@ class RaceResult:
                 f"{row['geometry']:<18} {row['loss']:>9.5f} {row['gain']:>+9.5f} "
                 f"{row['standard_error']:>8.5f} {row['n_trees']:>5d} {row['seconds']:>6.2f}{mark}"
             )
+        if self.sizes:
+            losses = ", ".join(f"{loss:.5f} from {size}" for size, loss in self.sizes.items())
+            lines.append(f"nodes are split from {self.min_samples_split} rows on (loss: {losses})")
         return "\n".join(lines)
 
 
@@ -164,6 +193,7 @@ def run_race(
     weights: np.ndarray,
     n_jobs=None,
     note: Callable[[str], None] = lambda text: None,
+    sizes: Sequence[int] = (),
 ) -> RaceResult:
     """Successive halving; plain axes stay in to the end.
 
@@ -178,6 +208,8 @@ def run_race(
     n_jobs : int
     note : callable
         Shows a line.
+    sizes : sequence of int, default=()
+        Numbers of rows from which on a node may be split, ascending: the winners' pilots choose.
 
     Returns
     -------
@@ -195,7 +227,29 @@ def run_race(
         if round_ + 1 < len(ROUNDS):
             kept = running[: max(2, (len(running) + 1) // 2)]
             running = kept if plain in kept else [*kept, plain]
-    return _result(racers, running, weights)
+    result = _result(racers, running, weights)
+    if not sizes:
+        return result
+    winners = [racer for racer in running if racer.geometry.name in result.winners]
+    losses = _losses_cut_back(winners, sizes)
+    size = choose_size(losses, weights, sizes)
+    note(f"nodes are split from {size} rows on")
+    means = np.average(losses, axis=1, weights=weights).tolist()
+    return replace(result, sizes=dict(zip(sizes, means, strict=True)), min_samples_split=size)
+
+
+def _losses_cut_back(racers: list[Racer], sizes: Sequence[int]) -> np.ndarray:
+    """Squared errors of a forest that these racers share, for each size and scored row."""
+    parts = []
+    for split, pilot in enumerate(racers[0].pilots):
+        every = [racer.pilots[split].cut_back(sizes) for racer in racers]
+        rows = []
+        for found in zip(*every, strict=True):
+            mean = sum(answers.sums for answers in found) / (len(racers) * pilot.n_trees)
+            spread = sum(spread_of(answers, pilot.n_trees) for answers in found) / len(racers) ** 2
+            rows.append(((mean - pilot.observed) ** 2).sum(axis=1) - spread)
+        parts.append(rows)
+    return np.concatenate(parts, axis=1)
 
 
 def smooth_kappa(means: np.ndarray, observed: np.ndarray, plain: np.ndarray, weights) -> np.ndarray:
@@ -251,7 +305,7 @@ def _result(racers: list[Racer], finalists: list[Racer], weights) -> RaceResult:
     gains = {racer.geometry.name: _gain(racer, plain, weights) for racer in racers}
     rows: list[dict[str, Any]] = []
     for racer in racers:
-        mean, error = _mean_and_error(gains[racer.geometry.name], weights)
+        mean, error = mean_and_error(gains[racer.geometry.name], weights)
         rows.append(
             {
                 "geometry": racer.geometry.name,
@@ -269,16 +323,10 @@ def _result(racers: list[Racer], finalists: list[Racer], weights) -> RaceResult:
         first = next(row for row in ranked if row["geometry"] == PLAIN.name)
     winners = [first["geometry"]]
     for row in ranked:
-        lead, error = _mean_and_error(gains[winners[0]] - gains[row["geometry"]], weights)
+        lead, error = mean_and_error(gains[winners[0]] - gains[row["geometry"]], weights)
         if row is not first and row["gain"] > 0 and lead <= CLEAR * error:
             winners.append(row["geometry"])
     return RaceResult(tuple(winners), rows)
-
-
-def _mean_and_error(values: np.ndarray, weights) -> tuple[float, float]:
-    mean = float(np.average(values, weights=weights))
-    variance = np.average((values - mean) ** 2, weights=weights)
-    return mean, float(np.sqrt(variance / len(values)))
 
 
 def _gain(racer: Racer, plain: Racer, weights) -> np.ndarray:

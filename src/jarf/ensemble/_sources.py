@@ -41,8 +41,8 @@ MAX_COMPONENTS = 200
 MAX_KERNEL_COLUMNS = 500
 # A third of the rows carries the kernel machine, within these limits.
 KERNEL_ROWS = (300, 1000)
-# Gradients are kept with so many largest entries a row.
-MAX_ENTRIES = 64
+# Gradients of more columns are kept with so many largest entries a row.
+MAX_DENSE, MAX_ENTRIES = 64, 24
 
 
 @dataclass(frozen=True)

@@ -83,6 +83,7 @@ def _parts() -> list[Kind]:
     linear = {"mean": "vector", "scale": "vector", "matrix": "matrix|LowRankPreconditioner|none"}
     geometry = {"name": "text", "sources": "tuple", "n_loadings": "count", "local": "bool"}
     geometry |= {"power": "number", "bootstrap": "bool", "axes": "bool"}
+    race = {"winners": "tuple", "rows": "list", "sizes": "dict", "min_samples_split": "count"}
     per_tree = {"n_jobs": "none", "classifies": "bool", "maps_": "list", "trees_": "list"}
     return [
         Kind(ours.Forest, forest, check_forest),
@@ -91,7 +92,7 @@ def _parts() -> list[Kind]:
         Kind(EJOP, {"total": "matrix", "weight": "number", "n_probes": "count"}, _check_ejop),
         Kind(WideEJOP, {"factor": "csr_array", "weight": "number", "n_probes": "count"}),
         Kind(ours.Geometry, geometry),
-        Kind(RaceResult, {"winners": "tuple", "rows": "list"}),
+        Kind(RaceResult, race, optional=frozenset({"sizes", "min_samples_split"})),
         _PerTreeKind(PerTreeForest, per_tree, _check_per_tree),
     ]
 
@@ -229,6 +230,7 @@ def _estimators() -> list[Kind]:
         "oob_prediction_": "any",
         "geometries_": "tuple",
         "race_": "RaceResult",
+        "min_samples_split_": "number",
     }
     needed = {"n_features_in_", "table_", "forest_", "_tree_seeds", "_feature_scales"}
     optional = frozenset(set(grown) - needed)

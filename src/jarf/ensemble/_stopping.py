@@ -1,0 +1,113 @@
+"""From how many rows on a node is split: read from trees that were grown to the end.
+
+A tree whose nodes of fewer than s rows stay leaves is the whole tree, cut back. So pilots that were
+grown once tell what forests of every s would have answered, and their loss on held-out rows says
+which s is best: small where labels are clean, large where they are noise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jarf.ensemble._forest import Forest
+
+SIZES = (2, 5, 10, 20, 40, 80)
+# Of the sizes whose loss exceeds the least by at most so many standard errors the largest is taken:
+# its trees are the smallest.
+TOLERANCE = 0.5
+
+
+class Answers(NamedTuple):
+    """What some trees answer at some rows."""
+
+    sums: np.ndarray  # (n_rows, n_outputs): over the trees
+    squares: np.ndarray  # (n_rows,): squared lengths of the single answers, summed
+
+    def __add__(self, other: Any) -> Answers:
+        return Answers(self.sums + other.sums, self.squares + other.squares)
+
+
+def answers_of(values: np.ndarray) -> Answers:
+    """Add answers of shape (n_rows, n_trees, n_outputs) over the trees."""
+    return Answers(values.sum(axis=1), np.einsum("ijk,ijk->i", values, values))
+
+
+class CutBack:
+    """Trees as they were if small nodes had stayed leaves.
+
+    Parameters
+    ----------
+    forest : Forest
+    n_rows : float
+        Rows that each of its trees saw. A node has the share of them that it has of the weight.
+    """
+
+    def __init__(self, forest: Forest, n_rows: float):
+        self.nodes, self.levels = forest.nodes, list(_levels(forest))
+        totals = forest.weights[forest.roots][forest.tree_of_node]
+        self.n_rows = forest.weights / totals * n_rows
+        self.values = _node_values(forest, self.levels)
+
+    def stops(self, size: int) -> np.ndarray:
+        """Find, for every node, where rows on their way to it stop: there, or further up."""
+        stops = np.arange(len(self.nodes))
+        for inner in self.levels:
+            small = inner[self.n_rows[inner] < size]
+            for side in (2, 3):
+                stops[self.nodes[small, side]] = stops[small]
+        return stops
+
+    def answers(self, leaves: np.ndarray, size: int) -> Answers:
+        """Answer for rows that reach these leaves, (n_rows, n_trees), of the whole trees."""
+        return answers_of(self.values[self.stops(size)[leaves]])
+
+
+def _levels(forest: Forest) -> Iterator[np.ndarray]:
+    """The inner nodes of all trees, depth by depth."""
+    nodes = forest.roots.astype(np.int64)
+    while len(inner := nodes[forest.nodes[nodes, 0] != -1]):
+        yield inner
+        nodes = forest.nodes[inner, 2:].reshape(-1).astype(np.int64)
+
+
+def _node_values(forest: Forest, levels: list[np.ndarray]) -> np.ndarray:
+    """Means of the training rows in every node, inner ones too."""
+    leaf = forest.nodes[:, 0] == -1
+    sums = np.zeros((len(forest.nodes), forest.values.shape[1]))
+    sums[leaf] = forest.values[forest.nodes[leaf, 2]] * forest.weights[leaf, None]
+    for inner in reversed(levels):
+        sums[inner] = sums[forest.nodes[inner, 2]] + sums[forest.nodes[inner, 3]]
+    return sums / forest.weights[:, None]
+
+
+def choose_size(losses: np.ndarray, weights: np.ndarray, sizes: Sequence[int] = SIZES) -> int:
+    """Choose the largest size that is as good as the best.
+
+    Parameters
+    ----------
+    losses : ndarray of shape (n_sizes, n_rows)
+    weights : ndarray of shape (n_rows,)
+    sizes : sequence of int
+        Ascending.
+
+    Returns
+    -------
+    int
+    """
+    best = losses[np.argmin(np.average(losses, axis=1, weights=weights))]
+    chosen = sizes[0]
+    for size, loss in zip(sizes, losses, strict=True):
+        mean, error = mean_and_error(loss - best, weights)
+        if mean <= TOLERANCE * error:
+            chosen = size
+    return chosen
+
+
+def mean_and_error(values: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
+    """Return a weighted mean and its standard error."""
+    mean = float(np.average(values, weights=weights))
+    variance = np.average((values - mean) ** 2, weights=weights)
+    return mean, float(np.sqrt(variance / len(values)))

@@ -1,0 +1,86 @@
+import numpy as np
+import pytest
+
+from jarf import AxisForestClassifier, AxisForestRegressor
+from jarf.ensemble._forest import Forest, GrownTree
+from jarf.ensemble._stopping import SIZES, Answers, CutBack, choose_size
+
+
+def bits(threshold):
+    return np.float32(threshold).view(np.int32).item()
+
+
+def hand_made():
+    """x <= 0: 6 rows of which x <= -1 has 4; else 2 rows."""
+    nodes = np.array(
+        [
+            [0, bits(0.0), 1, 2],
+            [0, bits(-1.0), 3, 4],
+            [-1, 0, 0, 0],
+            [-1, 0, 1, 1],
+            [-1, 0, 2, 2],
+        ],
+        np.int32,
+    )
+    tree = GrownTree(
+        nodes=nodes,
+        weights=np.array([8.0, 6.0, 2.0, 4.0, 2.0]),
+        gains=np.zeros(5),
+        starts=np.zeros(1, np.int32),
+        features=np.empty(0, np.int32),
+        loadings=np.empty(0, np.float32),
+        values=np.array([[10.0], [1.0], [4.0]]),
+    )
+    return Forest.empty(1, 0).extended([tree])
+
+
+def test_a_hand_made_tree_is_cut_back():
+    forest = hand_made()
+    X = np.array([[-2.0], [-0.5], [1.0]], np.float32)
+    leaves = forest.apply(X, 1) + forest.roots
+    cut = CutBack(forest, 8)
+    for size, answer in ((2, [1, 4, 10]), (6, [1, 4, 10]), (7, [2, 2, 10]), (9, [4, 4, 4])):
+        found = cut.answers(leaves, size)
+        assert found.sums[:, 0].tolist() == answer
+        assert found.squares.tolist() == [value**2 for value in answer]
+
+
+def test_rows_of_a_node_are_its_share_of_the_weight():
+    leaves = np.array([[3]])
+    assert CutBack(hand_made(), 80).answers(leaves, 60).sums.item() == 1  # 60 of 80 rows
+    assert CutBack(hand_made(), 80).answers(leaves, 61).sums.item() == 2
+
+
+@pytest.mark.parametrize("make", [AxisForestClassifier, AxisForestRegressor])
+@pytest.mark.parametrize("size", SIZES)
+def test_a_cut_back_forest_is_the_one_grown_with_that_limit(make, size):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 1)).astype(np.float32)  # ties between columns are broken by chance
+    y = np.digitize(X[:, 0] + rng.normal(size=300), [-0.5, 0.5])
+    settings = {"n_estimators": 2, "max_features": None, "bootstrap": False, "random_state": 0}
+    whole = make(**settings).fit(X, y).forest_
+    limited = make(**settings, min_samples_split=size).fit(X, y).forest_
+    found = CutBack(whole, len(X)).answers(whole.apply(X, 1) + whole.roots, size)
+    np.testing.assert_allclose(found.sums, limited.predict(X, 1), atol=1e-12)
+
+
+def test_answers_add_up():
+    one = Answers(np.ones((2, 1)), np.array([1.0, 2.0]))
+    both = one + one
+    assert both.sums.tolist() == [[2.0], [2.0]]
+    assert both.squares.tolist() == [2.0, 4.0]
+
+
+def test_the_largest_of_equally_good_sizes():
+    swing = np.tile([1.0, -1.0], 200)
+    losses = np.array([swing * 0, 0.02 * swing, 0.0001 + swing, 0.5 + swing])
+    ones = np.ones(400)
+    assert choose_size(losses, ones, (2, 5, 10, 20)) == 10
+    assert choose_size(losses[[0, 3]], ones, (2, 20)) == 2
+    assert choose_size(losses[[3, 0]], ones, (2, 20)) == 20
+
+
+def test_weights_count():
+    losses = np.array([np.tile([0.0, 1.0], 200), np.tile([1.0, 0.0], 200)])
+    for weights, size in (([1.0, 1e-9], 2), ([1e-9, 1.0], 5)):
+        assert choose_size(losses, np.tile(weights, 200), (2, 5)) == size
