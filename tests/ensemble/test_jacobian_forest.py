@@ -69,7 +69,7 @@ def test_the_race_is_told():
     model = small().fit(X, y)
     assert [row["geometry"] for row in model.race_.rows] == list(GEOMETRIES)
     assert model.geometry_ == GEOMETRIES[model.race_.winner]
-    assert set(model.race_.winners) > {"axes"}  # few rows: no clear lead, but no tie either
+    assert set(model.race_.winners) - {"axes"}  # an oblique boundary: directions help
     assert set(model.stage_times_) == {"race", "gradients", "fit"}
     assert not hasattr(small(geometry="fast").fit(X, y), "race_")
 
@@ -215,7 +215,7 @@ def test_sources_find_the_direction(name, task):
 
 def test_steps_reach_the_next_value_of_a_discrete_column():
     Z = np.column_stack([np.tile([0.0, 1.0], 50), np.repeat(np.arange(10.0), 10)])
-    np.testing.assert_array_less([1.0, 1.0], steps_of(Z))
+    np.testing.assert_array_less([1.0, 1.0], steps_of(Z, 0.5))
 
 
 def test_steps_reach_the_next_value_in_a_sorted_table():
@@ -223,7 +223,7 @@ def test_steps_reach_the_next_value_in_a_sorted_table():
     rare = np.zeros(6000)
     rare[5] = 1.0
     Z = np.column_stack([year, rare, np.sort(np.arange(6000) % 3)]).astype(np.float32)
-    np.testing.assert_array_less([1.0, 1.0, 1.0], steps_of(Z))
+    np.testing.assert_array_less([1.0, 1.0, 1.0], steps_of(Z, 0.5))
 
 
 def test_whitening_whitens():

@@ -33,9 +33,10 @@ from jarf.surrogate import (
 )
 from jarf.surrogate._packed import NODE
 
-# Surrogates of a Jacobian forest: their size and the step of their differences.
+# Surrogates of a Jacobian forest: their size, and the step of their differences in robust standard
+# deviations. Long steps average the noise of a forest out.
 N_TREES = 30
-STEP = 0.5
+STEP = 1.5
 # The whitened source looks at so many principal components, the kernel at so many columns.
 MAX_COMPONENTS = 200
 MAX_KERNEL_COLUMNS = 500
@@ -62,6 +63,8 @@ class Table:
     rows : ndarray of shape (n,)
         The places of these rows among ``n_all``.
     n_all : int
+    step : float
+        How far apart surrogates are asked, in robust standard deviations.
     """
 
     Z: np.ndarray
@@ -72,10 +75,15 @@ class Table:
     scale: np.ndarray
     rows: np.ndarray
     n_all: int
+    step: float
 
     @classmethod
     def standardised(
-        cls, X: np.ndarray, weights: np.ndarray, is_number: np.ndarray | None = None
+        cls,
+        X: np.ndarray,
+        weights: np.ndarray,
+        is_number: np.ndarray | None = None,
+        step: float = STEP,
     ) -> Table:
         std = column_std(X)
         mean, scale = X.mean(axis=0, dtype=np.float64), np.where(std > 0, std, 1.0)
@@ -83,7 +91,7 @@ class Table:
         oblique = np.array([_has_three_values(Z[:, j]) for j in range(Z.shape[1])])
         is_number = np.ones(Z.shape[1], bool) if is_number is None else is_number
         rows = np.arange(len(Z))
-        return cls(Z, oblique & is_number, weights, is_number, mean, scale, rows, len(Z))
+        return cls(Z, oblique & is_number, weights, is_number, mean, scale, rows, len(Z), step)
 
     def only(self, rows) -> Table:
         """The same columns at some of the rows."""
@@ -130,9 +138,9 @@ def grow_surrogate(Z, target: Target, weights, rng, n_jobs) -> PackedForest:
     return PackedForest(nodes, forest.roots, forest.values, d)
 
 
-def steps_of(Z: np.ndarray) -> np.ndarray:
-    """Half a robust standard deviation, or enough to reach the next value of a discrete column."""
-    steps = STEP * robust_scale(Z)
+def steps_of(Z: np.ndarray, step: float = STEP) -> np.ndarray:
+    """So many robust standard deviations, or enough to reach a discrete column's next value."""
+    steps = step * robust_scale(Z)
     every = -(-len(Z) // 2000)  # rows from all over: tables are often sorted
     for j in range(Z.shape[1]):
         values = np.unique(Z[::every, j])
@@ -158,12 +166,12 @@ class ForestSource:
 
     @classmethod
     def fit(cls, table: Table, target: Target, rng, n_jobs) -> ForestSource:
-        return cls.on(table.Z, table.weights, target, rng, n_jobs)
+        return cls.on(table.Z, table, target, rng, n_jobs)
 
     @classmethod
-    def on(cls, Z, weights, target: Target, rng, n_jobs) -> ForestSource:
-        forest = grow_surrogate(Z, target, weights, rng, n_jobs)
-        return cls(forest, Differences(steps_of(Z), Z.min(axis=0), Z.max(axis=0)))
+    def on(cls, Z, table: Table, target: Target, rng, n_jobs) -> ForestSource:
+        forest = grow_surrogate(Z, target, table.weights, rng, n_jobs)
+        return cls(forest, Differences(steps_of(Z, table.step), Z.min(axis=0), Z.max(axis=0)))
 
     def gradients(self, table: Table, target: Target, n_jobs) -> np.ndarray:
         return self.at(table.Z, target, n_jobs)
@@ -190,7 +198,7 @@ class WhitenedSource:
             return cls()
         whiten = whitening(table.Z[:, table.oblique])
         seen = _whitened(table, whiten)
-        return cls(whiten, ForestSource.on(seen, table.weights, target, rng, n_jobs))
+        return cls(whiten, ForestSource.on(seen, table, target, rng, n_jobs))
 
     def gradients(self, table: Table, target: Target, n_jobs) -> np.ndarray:
         back = np.zeros(table.Z.shape)
@@ -280,7 +288,8 @@ class ModelSource:
         Z, y = table.Z.astype(np.float64), _answers(target)
         weights = None if np.ptp(table.weights) == 0 else table.weights
         model = fit_copy(self.model, Z, y, sample_weight=weights, random_state=rng, n_jobs=n_jobs)
-        return FittedModel(model, Differences(steps_of(table.Z), Z.min(axis=0), Z.max(axis=0)))
+        steps = steps_of(table.Z, table.step)
+        return FittedModel(model, Differences(steps, Z.min(axis=0), Z.max(axis=0)))
 
 
 @dataclass(frozen=True)
