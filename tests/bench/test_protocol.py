@@ -112,6 +112,14 @@ def test_simulated_splits_are_fresh_draws():
     assert a.numeric.all()
 
 
+def test_simulated_splits_know_their_own_limit():
+    dataset = get_dataset("halfspace-d10-a30")
+    limits = [make_split(dataset, repeat, 0, QUICK, 0).bayes for repeat in range(20)]
+    assert np.mean(limits) == pytest.approx(dataset.facts["bayes"], abs=0.01)
+    assert np.std(limits) > 0
+    assert make_split(get_dataset("wine"), 0, 0, QUICK, 0).bayes is None
+
+
 def test_labels_the_training_half_lacks_can_only_be_missed():
     def draw(seed, n_train, n_test):
         X = pd.DataFrame({"a": np.arange(4.0)})

@@ -109,7 +109,7 @@ def test_every_claim_points_to_an_experiment():
 # --- our own goals -----------------------------------------------------------------------------
 
 
-def own_study(gains, *, seconds=1.2, simulated=0.873, booster=0.0, slow=()):
+def own_study(gains, *, seconds=1.2, simulated=0.873, booster=0.0, slow=(), drawn=None):
     """Results in which JF gains this over all other forests, dataset by dataset."""
     rows = []
     for dataset, gain in zip((*CLASSIFICATION, *REGRESSION), gains, strict=True):
@@ -125,6 +125,8 @@ def own_study(gains, *, seconds=1.2, simulated=0.873, booster=0.0, slow=()):
             for method, score in (("RF", 0.82), ("JF", simulated)):
                 row = a_row(f"halfspace-d{d}-a{angle}", method, "", 0, score)
                 rows.append(row | {"source": "jarf.datasets"})
+                if drawn is not None:
+                    rows[-1]["extra"] = {"bayes": drawn}
     return Results(rows, SETTINGS)
 
 
@@ -147,6 +149,14 @@ def test_what_falls_short_is_named():
     assert "8 of 20" in found[3][1]
     assert "20 of 20" in found[6][1]
     assert "0 of 12" in found[7][1]
+
+
+def test_the_limit_of_the_same_test_rows_is_told():
+    verdict, evidence = own_verdicts(own_study([0.07] * 20, simulated=0.866, drawn=0.87))[7]
+    assert verdict == NOT_HERE  # the goal is the limit itself
+    assert "0 of 12" in evidence
+    assert "same test rows: in 12 of 12, farthest \N{MINUS SIGN}0.0040" in evidence
+    assert "same test rows" not in own_verdicts(own_study([0.07] * 20))[7][1]
 
 
 def test_without_our_forest_nothing_is_judged():

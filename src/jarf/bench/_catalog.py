@@ -102,6 +102,14 @@ def _halfspace(d: int, angle: float) -> Callable[[int, int, int], tuple[Table, T
     return draw
 
 
+def _boundary(angle: float) -> Callable[[Any], np.ndarray]:
+    def truth(X: Any) -> np.ndarray:
+        theta = np.deg2rad(angle)
+        return np.asarray(np.cos(theta) * X["x1"] + np.sin(theta) * X["x2"] >= 0).astype(int)
+
+    return truth
+
+
 def study_datasets() -> Iterator[Dataset]:
     """The entries of the registry."""
     for name, rows, columns, counts, openml_id, licence, note in _PAPER:
@@ -141,5 +149,6 @@ def study_datasets() -> Iterator[Dataset]:
                 licence="simulated",
                 note=f"rotated halfspace, {d} columns, {angle} degrees, noise 0.2",
                 draw=_halfspace(d, angle),
+                truth=_boundary(angle),
                 facts={"d": d, "angle": angle, "bayes": halfspace_bayes_kappa(0.2)},
             )

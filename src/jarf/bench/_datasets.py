@@ -61,6 +61,8 @@ class Dataset:
     draw : callable or None
         ``draw(seed, n_train, n_test) -> (train, test)`` for a simulation: every split is a new
         draw, so nothing is shared between splits.
+    truth : callable or None
+        ``truth(X) -> labels`` that the best possible classifier names, for a simulation.
     facts : mapping
         Numbers an experiment may need, such as the angle of a simulated boundary.
     """
@@ -75,6 +77,7 @@ class Dataset:
     note: str = ""
     load: Callable[[], Table] | None = None
     draw: Callable[[int, int, int], tuple[Table, Table]] | None = None
+    truth: Callable[[Any], np.ndarray] | None = None
     facts: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -149,6 +149,8 @@ def _fit_and_score(method: Method, model: Any, split: Split, setting: Setting) -
     if getattr(model, "race_", None) is not None:
         race = {"geometry": model.race_.winner, "min_samples_split": model.min_samples_split_}
         extra = {**extra, **race}
+    if split.bayes is not None:
+        extra = {**extra, "bayes": round(split.bayes, 6)}
     return {
         "metrics": {name: round(value, 6) for name, value in metrics.items()},
         "times": {name: round(value, 5) for name, value in times.items()},

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
+from sklearn.metrics import cohen_kappa_score
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -35,7 +36,8 @@ class Split:
     every estimator can tell them apart; a table of numbers alone is an array. Labels are 0..C-1
     in the order of the training half's classes; a test label that the training half lacks is -1
     and can only be missed. A numeric target is standardised by the training half. ``n_rows``
-    counts the rows of the dataset at hand, 0 for a simulation.
+    counts the rows of the dataset at hand, 0 for a simulation; ``bayes`` is then Cohen's kappa of
+    the best possible classifier on these very test rows, where it is known.
     """
 
     X_train: Any
@@ -47,6 +49,7 @@ class Split:
     partial: bool
     source: str
     n_rows: int = 0
+    bayes: float | None = None
 
     @property
     def n_classes(self) -> int:
@@ -179,7 +182,10 @@ def make_split(
     if dataset.draw is not None:
         here = split_seed(seed, dataset.name, repeat, fold)
         train, test = dataset.draw(here, budget.simulated_rows, budget.simulated_test_rows)
-        return _encoded(dataset, train, test, list(train.X.columns), budget)
+        split = _encoded(dataset, train, test, list(train.X.columns), budget)
+        if dataset.truth is None:
+            return split
+        return replace(split, bayes=float(cohen_kappa_score(test.y, dataset.truth(test.X))))
     place = None if folder is None else os.fspath(folder)
     table, numbers = cached_table(dataset.name, place)
     train, test = split_table(dataset, table, repeat, fold, budget, seed)
