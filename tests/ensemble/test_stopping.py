@@ -71,16 +71,27 @@ def test_answers_add_up():
     assert both.squares.tolist() == [2.0, 4.0]
 
 
-def test_the_largest_of_equally_good_sizes():
-    swing = np.tile([1.0, -1.0], 200)
-    losses = np.array([swing * 0, 0.02 * swing, 0.0001 + swing, 0.5 + swing])
-    ones = np.ones(400)
-    assert choose_size(losses, ones, (2, 5, 10, 20)) == 10
-    assert choose_size(losses[[0, 3]], ones, (2, 20)) == 2
-    assert choose_size(losses[[3, 0]], ones, (2, 20)) == 20
+@pytest.mark.parametrize(
+    ("means", "size", "tried"),
+    [
+        ([0.2, 0.1, 0.15, 0.14], 5, [2, 5, 10, 20]),
+        ([0.1, 0.11, 0.05, 0.06], 10, [2, 5, 10, 20]),
+        ([0.1, 0.9, 0.0, 0.0], 2, [2, 5]),  # clearly worse: larger ones are not tried
+        ([0.1, 0.1, 0.1, 0.1], 2, [2, 5, 10, 20]),
+    ],
+)
+def test_the_least_loss_is_chosen(means, size, tried):
+    swing = np.tile([1.0, -1.0], 200)  # standard errors of differences are 0.05 to 0.15
+    sizes = (2, 5, 10, 20)
+    losses = {s: means[k] + k * swing for k, s in enumerate(sizes)}
+    chosen, found = choose_size(losses.__getitem__, np.ones(400), sizes)
+    assert chosen == size
+    assert list(found) == tried
+    assert found[2] == pytest.approx(means[0])
 
 
 def test_weights_count():
-    losses = np.array([np.tile([0.0, 1.0], 200), np.tile([1.0, 0.0], 200)])
+    losses = {2: np.tile([0.0, 1.0], 200), 5: np.tile([1.0, 0.0], 200)}
     for weights, size in (([1.0, 1e-9], 2), ([1e-9, 1.0], 5)):
-        assert choose_size(losses, np.tile(weights, 200), (2, 5)) == size
+        chosen, _ = choose_size(losses.__getitem__, np.tile(weights, 200), (2, 5))
+        assert chosen == size

@@ -23,7 +23,14 @@ import numpy as np
 
 from jarf.ensemble._forest import Forest
 from jarf.ensemble._geometries import PLAIN, Geometry
-from jarf.ensemble._stopping import Answers, CutBack, answers_of, choose_size, mean_and_error
+from jarf.ensemble._stopping import (
+    CLEAR,
+    Answers,
+    CutBack,
+    answers_of,
+    choose_size,
+    mean_and_error,
+)
 
 # Rows that pilots learn from and are scored on at most.
 MAX_LEARN, MAX_SCORE = 2000, 4000
@@ -37,8 +44,6 @@ ROUNDS = (8, 8, 16)
 # The smooth kappa counts p ** SHARPNESS, scaled to sum to one, in place of the class named. The
 # power of a racer is such that it is as sure as the plain forest, on so many rows.
 SHARPNESS, MATCHED_ROWS = 6.0, 500
-# A lead of more standard errors than this is clear.
-CLEAR = 2.0
 
 
 class Pilot:
@@ -61,6 +66,7 @@ class Pilot:
     ):
         self.grow, self.X, self.observed, self.n_rows = grow, X, observed, n_rows
         self.grown: list[tuple[Forest, np.ndarray]] = []  # and the leaves of X
+        self._cut_back: list[CutBack] = []
         self.n_trees = 0
         self.answers = Answers(np.zeros(observed.shape), np.zeros(len(X)))
 
@@ -72,11 +78,14 @@ class Pilot:
         self.answers += answers_of(forest.values[forest.nodes[leaves, 2]])
         self.n_trees += n_trees
 
-    def cut_back(self, sizes: Sequence[int]) -> list[Answers]:
-        """Answers of the same trees if nodes of fewer rows had stayed leaves, for each size."""
-        whole = [(CutBack(forest, self.n_rows), leaves) for forest, leaves in self.grown]
-        none = Answers(np.zeros(self.observed.shape), np.zeros(len(self.X)))
-        return [sum((cut.answers(at, size) for cut, at in whole), none) for size in sizes]
+    def cut_back(self, size: int) -> Answers:
+        """Answers of the same trees if nodes of fewer rows had stayed leaves."""
+        for forest, _ in self.grown[len(self._cut_back) :]:
+            self._cut_back.append(CutBack(forest, self.n_rows))
+        total = Answers(np.zeros(self.observed.shape), np.zeros(len(self.X)))
+        for cut, (_, leaves) in zip(self._cut_back, self.grown, strict=True):
+            total += cut.answers(leaves, size)
+        return total
 
     @property
     def means(self) -> np.ndarray:
@@ -143,7 +152,8 @@ class RaceResult:
         over plain axes (in smooth kappa, or squared error) with its ``standard_error``,
         ``n_trees`` of its pilot, ``seconds``. Who left early was scored with fewer trees.
     sizes : dict of int to float, default={}
-        Loss of the winners together if nodes of fewer than so many rows stay leaves.
+        Loss of the winners together if nodes of fewer than so many rows stay leaves, for the sizes
+        that were tried.
     min_samples_split : int, default=2
         The one of these sizes that was chosen.
     """
@@ -231,25 +241,20 @@ def run_race(
     if not sizes:
         return result
     winners = [racer for racer in running if racer.geometry.name in result.winners]
-    losses = _losses_cut_back(winners, sizes)
-    size = choose_size(losses, weights, sizes)
+    size, losses = choose_size(lambda size: _losses_cut_back(winners, size), weights, sizes)
     note(f"nodes are split from {size} rows on")
-    means = np.average(losses, axis=1, weights=weights).tolist()
-    return replace(result, sizes=dict(zip(sizes, means, strict=True)), min_samples_split=size)
+    return replace(result, sizes=losses, min_samples_split=size)
 
 
-def _losses_cut_back(racers: list[Racer], sizes: Sequence[int]) -> np.ndarray:
-    """Squared errors of a forest that these racers share, for each size and scored row."""
-    parts = []
+def _losses_cut_back(racers: list[Racer], size: int) -> np.ndarray:
+    """Squared errors of a forest that these racers share, their trees cut back."""
+    losses = []
     for split, pilot in enumerate(racers[0].pilots):
-        every = [racer.pilots[split].cut_back(sizes) for racer in racers]
-        rows = []
-        for found in zip(*every, strict=True):
-            mean = sum(answers.sums for answers in found) / (len(racers) * pilot.n_trees)
-            spread = sum(spread_of(answers, pilot.n_trees) for answers in found) / len(racers) ** 2
-            rows.append(((mean - pilot.observed) ** 2).sum(axis=1) - spread)
-        parts.append(rows)
-    return np.concatenate(parts, axis=1)
+        found = [racer.pilots[split].cut_back(size) for racer in racers]
+        mean = sum(answers.sums for answers in found) / (len(racers) * pilot.n_trees)
+        spread = sum(spread_of(answers, pilot.n_trees) for answers in found) / len(racers) ** 2
+        losses.append(((mean - pilot.observed) ** 2).sum(axis=1) - spread)
+    return np.concatenate(losses)
 
 
 def smooth_kappa(means: np.ndarray, observed: np.ndarray, plain: np.ndarray, weights) -> np.ndarray:

@@ -7,7 +7,7 @@ which s is best: small where labels are clean, large where they are noise.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,9 +15,8 @@ import numpy as np
 from jarf.ensemble._forest import Forest
 
 SIZES = (2, 5, 10, 20, 40, 80)
-# Of the sizes whose loss exceeds the least by at most so many standard errors the largest is taken:
-# its trees are the smallest.
-TOLERANCE = 0.5
+# A loss that exceeds the least by more standard errors than this is clearly worse.
+CLEAR = 2.0
 
 
 class Answers(NamedTuple):
@@ -83,27 +82,36 @@ def _node_values(forest: Forest, levels: list[np.ndarray]) -> np.ndarray:
     return sums / forest.weights[:, None]
 
 
-def choose_size(losses: np.ndarray, weights: np.ndarray, sizes: Sequence[int] = SIZES) -> int:
-    """Choose the largest size that is as good as the best.
+def choose_size(
+    losses_of: Callable[[int], np.ndarray], weights: np.ndarray, sizes: Sequence[int] = SIZES
+) -> tuple[int, dict[int, float]]:
+    """Choose the size of the least mean loss; once one is clearly worse, no larger one is tried.
 
     Parameters
     ----------
-    losses : ndarray of shape (n_sizes, n_rows)
+    losses_of : callable
+        ``losses_of(size) -> ndarray of shape (n_rows,)``.
     weights : ndarray of shape (n_rows,)
     sizes : sequence of int
         Ascending.
 
     Returns
     -------
-    int
+    size : int
+    means : dict of int to float
+        The mean loss of every size that was tried.
     """
-    best = losses[np.argmin(np.average(losses, axis=1, weights=weights))]
-    chosen = sizes[0]
-    for size, loss in zip(sizes, losses, strict=True):
-        mean, error = mean_and_error(loss - best, weights)
-        if mean <= TOLERANCE * error:
-            chosen = size
-    return chosen
+    best = losses_of(sizes[0])
+    chosen, means = sizes[0], {sizes[0]: float(np.average(best, weights=weights))}
+    for size in sizes[1:]:
+        losses = losses_of(size)
+        means[size] = float(np.average(losses, weights=weights))
+        behind, error = mean_and_error(losses - best, weights)
+        if behind < 0:
+            chosen, best = size, losses
+        elif behind > CLEAR * error:
+            break
+    return chosen, means
 
 
 def mean_and_error(values: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
