@@ -90,6 +90,14 @@ def test_the_least_loss_is_chosen(means, size, tried):
     assert found[2] == pytest.approx(means[0])
 
 
+@pytest.mark.parametrize(("gain", "size"), [(0.05, 2), (0.2, 5)])
+def test_the_first_size_may_have_to_be_beaten_clearly(gain, size):
+    swing = np.tile([1.0, -1.0], 200)  # a standard error of 0.05
+    losses = {2: np.ones(400), 5: 1.0 - gain + swing}
+    assert choose_size(losses.__getitem__, np.ones(400), (2, 5), clearly=True)[0] == size
+    assert choose_size(losses.__getitem__, np.ones(400), (2, 5))[0] == 5
+
+
 def test_weights_count():
     losses = {2: np.tile([0.0, 1.0], 200), 5: np.tile([1.0, 0.0], 200)}
     for weights, size in (([1.0, 1e-9], 2), ([1e-9, 1.0], 5)):

@@ -241,7 +241,10 @@ def run_race(
     if not sizes:
         return result
     winners = [racer for racer in running if racer.geometry.name in result.winners]
-    size, losses = choose_size(lambda size: _losses_cut_back(winners, size), weights, sizes)
+    alone = winners == [plain]  # nothing is gained by leaving a plain forest without a reason
+    size, losses = choose_size(
+        lambda size: _losses_cut_back(winners, size), weights, sizes, clearly=alone
+    )
     note(f"nodes are split from {size} rows on")
     return replace(result, sizes=losses, min_samples_split=size)
 

@@ -83,7 +83,11 @@ def _node_values(forest: Forest, levels: list[np.ndarray]) -> np.ndarray:
 
 
 def choose_size(
-    losses_of: Callable[[int], np.ndarray], weights: np.ndarray, sizes: Sequence[int] = SIZES
+    losses_of: Callable[[int], np.ndarray],
+    weights: np.ndarray,
+    sizes: Sequence[int] = SIZES,
+    *,
+    clearly: bool = False,
 ) -> tuple[int, dict[int, float]]:
     """Choose the size of the least mean loss; once one is clearly worse, no larger one is tried.
 
@@ -94,6 +98,8 @@ def choose_size(
     weights : ndarray of shape (n_rows,)
     sizes : sequence of int
         Ascending.
+    clearly : bool, default=False
+        Whether the first size stays unless it is clearly beaten.
 
     Returns
     -------
@@ -101,8 +107,8 @@ def choose_size(
     means : dict of int to float
         The mean loss of every size that was tried.
     """
-    best = losses_of(sizes[0])
-    chosen, means = sizes[0], {sizes[0]: float(np.average(best, weights=weights))}
+    first = best = losses_of(sizes[0])
+    chosen, means = sizes[0], {sizes[0]: float(np.average(first, weights=weights))}
     for size in sizes[1:]:
         losses = losses_of(size)
         means[size] = float(np.average(losses, weights=weights))
@@ -111,6 +117,9 @@ def choose_size(
             chosen, best = size, losses
         elif behind > CLEAR * error:
             break
+    lead, error = mean_and_error(first - best, weights)
+    if clearly and not lead > CLEAR * error:
+        chosen = sizes[0]
     return chosen, means
 
 
