@@ -24,7 +24,7 @@ from jarf.bench import (
 from jarf.bench._rows import read_json
 from jarf.report._claims import HOLDS, NOT_HERE, PART, UNTESTED, judge
 from jarf.report._figures import FIGURE_OF, draw_figures
-from jarf.report._goals import GOALS
+from jarf.report._goals import GOALS, IN_SIGHT
 from jarf.report._page import claims_html, figure_html, page_html, simple_table, table_html
 from jarf.report._paper import beside_paper, paper_cell, paper_reference
 from jarf.report._style import Painter
@@ -262,7 +262,7 @@ def _claims(summary: dict[str, Any]) -> str:
 def _goals(summary: dict[str, Any]) -> str:
     note = (
         '<p class="note">JF is our Jacobian forest: gradients as proposals at every node, and an '
-        "honest race. The bars were set before the run.</p>"
+        f"honest race. {IN_SIGHT}</p>"
     )
     return note + claims_html(summary["goals"])
 

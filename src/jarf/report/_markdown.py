@@ -9,6 +9,7 @@ from typing import Any
 from jarf.bench import CLASSIFICATION, REGRESSION
 from jarf.report._build import summarise
 from jarf.report._claims import HOLDS, NOT_HERE, PART, UNTESTED
+from jarf.report._goals import IN_SIGHT
 from jarf.report._tables import plain_text, table_markdown
 
 __all__ = ["headline_markdown", "tables_markdown"]
@@ -45,7 +46,8 @@ def tables_markdown(folder: str | os.PathLike[str]) -> str:
     summary = summarise(folder)
     parts = ["### The paper's claims", "", *_judged(summary["claims"])]
     if summary["goals"]:
-        parts += ["", "### The same asked of our own forest (JF)", "", *_judged(summary["goals"])]
+        parts += ["", "### The same asked of our own forest (JF)", "", IN_SIGHT, ""]
+        parts += _judged(summary["goals"])
     for experiment in summary["experiments"]:
         parts += ["", f"### {experiment['title']}", ""]
         parts += [table_markdown(table) for table in experiment["tables"]]
