@@ -3,7 +3,8 @@
     JARF_DATA=folder python benchmarks/jacobian.py [--only forests rows columns] [--markdown out.md]
 
 ``forests``: whole fits, race included, and predictions on real tables, over those of scikit-learn's
-random forest with the same number of threads, one model after the other. ``rows`` and ``columns``:
+random forest with the same number of threads, one model after the other; where ydf is installed its
+sparse oblique forest is among them. ``rows`` and ``columns``:
 made data, scikit-learn's forest beside it, in time and in the exponent between neighbours (1 is
 linear). Processor time unless it says clock; a busy machine blurs it less.
 """
@@ -41,7 +42,7 @@ def jacobian_forest(geometry: str = "auto"):
 
 def forests() -> list[dict]:
     """Fit and prediction over those of scikit-learn's random forest."""
-    from forests import models, table
+    from forests import YdfSparseOblique, models, table
 
     made = models(regression=False)
     results = []
@@ -52,6 +53,8 @@ def forests() -> list[dict]:
             key: (lambda key=key: made[key](0).set_params(n_estimators=N_TREES))
             for key in ("RF", "CCF", "SPORF", "RotF")
         }
+        if "ydf SPORF" in made:
+            others["ydf SPORF"] = lambda: YdfSparseOblique(N_TREES, 0)
         row: dict = {"table": f"{name}, {len(X):,} x {X.shape[1]}"}
         base: dict[str, tuple[float, float]] = {}
         for key, make in (others | ours).items():
