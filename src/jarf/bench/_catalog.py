@@ -9,6 +9,7 @@ import numpy as np
 
 from jarf.bench._datasets import Dataset, Table
 from jarf.datasets import halfspace_bayes_kappa, make_rotated_halfspace
+from jarf.datasets._halfspace import halfspace_margin
 
 CLASSIFICATION = (
     "adult",
@@ -103,11 +104,7 @@ def _halfspace(d: int, angle: float) -> Callable[[int, int, int], tuple[Table, T
 
 
 def _boundary(angle: float) -> Callable[[Any], np.ndarray]:
-    def truth(X: Any) -> np.ndarray:
-        theta = np.deg2rad(angle)
-        return np.asarray(np.cos(theta) * X["x1"] + np.sin(theta) * X["x2"] >= 0).astype(int)
-
-    return truth
+    return lambda X: (halfspace_margin(X.to_numpy(), angle) >= 0).astype(int)
 
 
 def study_datasets() -> Iterator[Dataset]:

@@ -85,7 +85,7 @@ def _node_values(forest: Forest, levels: list[np.ndarray]) -> np.ndarray:
 def choose_size(
     losses_of: Callable[[int], np.ndarray],
     weights: np.ndarray,
-    sizes: Sequence[int] = SIZES,
+    sizes: Sequence[int],
     *,
     clearly: bool = False,
 ) -> tuple[int, dict[int, float]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
@@ -18,6 +18,7 @@ IN_SIGHT = (
     "the research log tells."
 )
 
+NEAR = 0.006  # of the Bayes kappa
 FORESTS = ("RF", *OBLIQUE, "PCA+RF", "LDA+RF", "JARF", "JF")
 
 
@@ -97,21 +98,24 @@ def _bayes(results: Results, tables: Tables) -> Verdict:
     rows = sorted({row for row, column in cells if column == "JF"})
     gaps = {row: cells[row, "JF"].value - cells[row, "Bayes"].value for row in rows}
     worst = min(gaps, key=lambda row: gaps[row])
-    within = sum(gap >= -0.006 for gap in gaps.values())
+    within = _count_near(gaps.values())
     grade = HOLDS if within == len(gaps) else PART if within > len(gaps) / 2 else NOT_HERE
     text = (
-        f"Within 0.006 in {within} of {len(gaps)} settings; farthest in {worst} "
+        f"Within {NEAR} in {within} of {len(gaps)} settings; farthest in {worst} "
         f"({number(gaps[worst], 4, signed=True)})."
     )
     drawn = _drawn_gaps(results)
     if drawn:
-        near = sum(gap >= -0.006 for gap in drawn)
         text += (
-            f" Against the true boundary on the same test rows: in {near} of {len(drawn)}, "
-            f"farthest {number(min(drawn), 4, signed=True)}, on average "
-            f"{number(float(np.mean(drawn)), 4, signed=True)}."
+            " Against the true boundary on the same test rows: in "
+            f"{_count_near(drawn)} of {len(drawn)}, farthest {number(min(drawn), 4, signed=True)}, "
+            f"on average {number(float(np.mean(drawn)), 4, signed=True)}."
         )
     return grade, text
+
+
+def _count_near(gaps: Iterable[float]) -> int:
+    return sum(gap >= -NEAR for gap in gaps)
 
 
 def _drawn_gaps(results: Results) -> list[float]:
