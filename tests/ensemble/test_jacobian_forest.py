@@ -1,4 +1,5 @@
 import pickle
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -20,7 +21,14 @@ from jarf.ensemble import (
     ModelSource,
 )
 from jarf.ensemble._growing import Target
-from jarf.ensemble._sources import SOURCES, Table, steps_of, whitening
+from jarf.ensemble._sources import (
+    MAX_SQUARE,
+    SOURCES,
+    Table,
+    leading_components,
+    steps_of,
+    whitening,
+)
 
 X, y = make_rotated_halfspace(300, 4, angle=45, random_state=0)
 BODY, DISEASE = load_diabetes(return_X_y=True)
@@ -232,6 +240,27 @@ def test_whitening_whitens():
     )
     white = (mixed - mixed.mean(axis=0)) @ whitening(mixed)
     np.testing.assert_allclose(np.cov(white, rowvar=False), np.eye(3), atol=1e-8)
+
+
+def test_leading_components_of_wide_rows_are_those_of_the_square_matrix():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(40, 5)) @ rng.normal(size=(5, 30))
+    values, vectors = leading_components(rows, 4)
+    full_values, full_vectors = np.linalg.eigh(rows.T @ rows / len(rows))
+    np.testing.assert_allclose(values, full_values[-4:])
+    np.testing.assert_allclose(np.abs((vectors * full_vectors[:, -4:]).sum(axis=0)), 1.0)
+
+
+def test_whitening_of_many_columns_forms_no_square_matrix():
+    rng = np.random.default_rng(0)
+    Z = (rng.normal(size=(60, 8)) @ rng.normal(size=(8, MAX_SQUARE + 1))).astype(np.float32)
+    tracemalloc.start()
+    whiten = whitening(Z)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 8 * Z.shape[1] ** 2 / 2
+    white = (Z - Z.mean(axis=0)) @ whiten
+    np.testing.assert_allclose(white.T @ white / len(white), np.eye(whiten.shape[1]), atol=1e-3)
 
 
 def test_weights_and_class_weight():

@@ -25,7 +25,7 @@ from jarf._sklearn import (
 from jarf._threads import openmp_limit
 from jarf.ensemble._growing import Target
 from jarf.ensemble._race import CLEAR, row_gains, score_splits
-from jarf.ensemble._sources import SOURCES, Table
+from jarf.ensemble._sources import MAX_SQUARE, SOURCES, Table, leading_components
 from jarf.geometry import spectrum
 from jarf.gradients import column_std
 from jarf.table import TableEncoder, fit_table, read_table, take_tables
@@ -312,7 +312,9 @@ def draw_directions(gradients: list[np.ndarray], n_directions: int, rng) -> np.n
     n, d = gradients[0].shape
     stacked = np.concatenate(gradients)
     n_leading = min(d, -(-n_directions // 2))
-    if d <= len(stacked):
+    if d > MAX_SQUARE:
+        leading = leading_components(stacked, n_leading)[1][:, ::-1]
+    elif d <= len(stacked):
         leading = spectrum(stacked.T @ stacked)[1][:, :n_leading]
     else:
         leading = np.linalg.svd(stacked, full_matrices=False)[2][:n_leading].T

@@ -39,6 +39,8 @@ N_TREES = 30
 STEP = 1.5
 # The whitened source looks at so many principal components, the kernel at so many columns.
 MAX_COMPONENTS = 200
+# Of more columns no square matrix is formed.
+MAX_SQUARE = 2000
 MAX_KERNEL_COLUMNS = 500
 # A third of the rows carries the kernel machine, within these limits.
 KERNEL_ROWS = (300, 1000)
@@ -216,11 +218,28 @@ def _whitened(table: Table, whiten: np.ndarray) -> np.ndarray:
 def whitening(Z: np.ndarray) -> np.ndarray:
     """Columns that map centred rows to uncorrelated components of unit variance."""
     d = Z.shape[1]
-    covariance = np.cov(Z.astype(np.float64), rowvar=False)
-    first = max(0, d - MAX_COMPONENTS)
-    values, vectors = linalg.eigh(covariance, subset_by_index=(first, d - 1))
+    if d > MAX_SQUARE:
+        values, vectors = leading_components(Z - Z.mean(axis=0), MAX_COMPONENTS)
+    else:
+        covariance = np.cov(Z.astype(np.float64), rowvar=False)
+        first = max(0, d - MAX_COMPONENTS)
+        values, vectors = linalg.eigh(covariance, subset_by_index=(first, d - 1))
     kept = values > 1e-4 * values[-1]
     return vectors[:, kept] / np.sqrt(values[kept])
+
+
+def leading_components(Z: np.ndarray, n_components: int) -> tuple[np.ndarray, np.ndarray]:
+    """Largest eigenvalues of the rows' mean outer product, ascending, and their eigenvectors.
+
+    For many columns: from products of at most ``MAX_SQUARE`` rows of all over with one another.
+    """
+    rows = Z[:: -(-len(Z) // MAX_SQUARE)].astype(np.float64)
+    m = len(rows)
+    first = max(0, m - n_components)
+    values, left = linalg.eigh(rows @ rows.T / m, subset_by_index=(first, m - 1))
+    kept = values > 1e-10 * values[-1]
+    values, left = values[kept], left[:, kept]
+    return values, rows.T @ (left / np.sqrt(m * values))
 
 
 @dataclass(frozen=True)
