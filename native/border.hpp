@@ -76,11 +76,16 @@ inline void check_labels(const std::int32_t* labels, std::size_t n_rows, std::si
   }
 }
 
-inline void check_responses(const double* responses, const double* weights, std::size_t n_rows) {
+// Responses, gradients or hessians of shape (n_rows, width): sums over rows are squared.
+inline void check_responses(const double* responses, const double* weights, std::size_t n_rows,
+                            std::size_t width) {
   double sizes = 0.0, weighted = 0.0;
   for (std::size_t i = 0; i < n_rows; ++i) {
-    sizes += std::fabs(responses[i]);
-    weighted += weights[i] * std::fabs(responses[i]);
+    for (std::size_t c = 0; c < width; ++c) {
+      const double size = std::fabs(responses[i * width + c]);
+      sizes += size;
+      weighted += weights[i] * size;
+    }
   }
   require(std::isfinite(sizes * sizes) && std::isfinite(weighted * weighted),
           "responses are NaN or too large: the square of their sum overflows; divide them by "

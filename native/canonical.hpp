@@ -3,7 +3,7 @@
 //
 // With one indicator a class, the canonical correlations of features and labels are the solutions
 // of B a = rho^2 S a, S the scatter of the node and B the scatter between its class means; with one
-// response, B has rank one. Both are solved in the basis of the correlation matrix' eigenvectors,
+// response, B has rank one, with several it adds up theirs. Both are solved in the basis of the correlation matrix' eigenvectors,
 // small eigenvalues dropped, so that constant and collinear features do no harm.
 #pragma once
 
@@ -126,7 +126,14 @@ class CanonicalCorrelation : public Proposal {
     gathered_.resize(p * n);
     roots_.resize(n);
     double total = 0.0;
-    for (std::size_t i = 0; i < n; ++i) total += roots_[i] = node.labels.weights[chosen_[i]];
+    for (std::size_t i = 0; i < n; ++i) {
+      total += roots_[i] = node.labels.weights[node.labels.at(chosen_[i])];
+    }
+    // Where all hessians are zero, rows count alike.
+    if (!(total > 0.0)) {
+      std::fill(roots_.begin(), roots_.end(), 1.0);
+      total = static_cast<double>(n);
+    }
     for (double& root : roots_) root = std::sqrt(root / total);
     for (std::size_t j = 0; j < p; ++j) {
       const float* column = columns_.column(features_[j]);
@@ -186,21 +193,31 @@ class CanonicalCorrelation : public Proposal {
     n_components_ = std::min(p, n_seen > 0 ? n_seen - 1 : 0);
   }
 
+  // One row a response: its scatter with the standardised features. Of several responses each is
+  // divided by its standard deviation, so that their units do not matter.
   void response_sums(const NodeView& node) {
-    const std::size_t p = features_.size(), n = chosen_.size();
-    links_.assign(p, 0.0);
-    double mean = 0.0, squares = 0.0;
-    for (std::size_t i = 0; i < n; ++i) {
-      mean += roots_[i] * roots_[i] * node.labels.responses[chosen_[i]];
+    const std::size_t p = features_.size(), n = chosen_.size(), k = node.labels.n_responses;
+    links_.assign(k * p, 0.0);
+    std::size_t n_varying = 0;
+    for (std::size_t c = 0; c < k; ++c) {
+      const auto response = [&](std::size_t i) {
+        return node.labels.responses[node.labels.at(chosen_[i]) * k + c];
+      };
+      double mean = 0.0, squares = 0.0;
+      for (std::size_t i = 0; i < n; ++i) mean += roots_[i] * roots_[i] * response(i);
+      double* links = links_.data() + c * p;
+      for (std::size_t i = 0; i < n; ++i) {
+        const double y = roots_[i] * (response(i) - mean);
+        const double* x = gathered_.data() + i * p;
+        squares += y * y;
+        for (std::size_t j = 0; j < p; ++j) links[j] += y * x[j];
+      }
+      if (!(squares > 0.0)) continue;
+      ++n_varying;
+      for (std::size_t j = 0; k > 1 && j < p; ++j) links[j] /= std::sqrt(squares);
     }
-    for (std::size_t i = 0; i < n; ++i) {
-      const double y = roots_[i] * (node.labels.responses[chosen_[i]] - mean);
-      const double* x = gathered_.data() + i * p;
-      squares += y * y;
-      for (std::size_t j = 0; j < p; ++j) links_[j] += y * x[j];
-    }
-    degenerate_ = degenerate_ || !(squares > 0.0);
-    n_components_ = 1;
+    degenerate_ = degenerate_ || n_varying == 0;
+    n_components_ = std::min(p, std::max<std::size_t>(1, n_varying));
   }
 
   // Eigenvalues ascending; eigenvectors replace the matrix, one a row.

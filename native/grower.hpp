@@ -14,15 +14,15 @@
 #include <vector>
 
 #include "columns.hpp"
-#include "packed_forest.hpp"
+#include "forest.hpp"
 #include "projection.hpp"
 #include "proposals.hpp"
 #include "split_search.hpp"
 
 namespace jarf {
 
-// A grown tree. Nodes are those of a packed forest, and a node whose feature is below -1 splits
-// along projection -2 - feature. A leaf names its row of values; a pure one, -1 - class instead.
+// A grown tree, its nodes and projections numbered from its own root. A leaf names its row of
+// values; a pure one, -1 - class instead.
 struct GrownTree {
   std::vector<Node> nodes;
   std::vector<double> weights;  // of each node: the training weight that reached it
@@ -31,15 +31,17 @@ struct GrownTree {
   std::vector<std::int32_t> features;
   std::vector<float> loadings;
   std::vector<double> values;
+  std::vector<std::int32_t> leaves;  // of each training row: the leaf it reached; -1: not in the tree
 };
 
+// The names are those of the estimators' parameters.
 struct Limits {
   std::size_t max_depth;
-  std::size_t max_leaves;  // 0: no limit, the tree grows depth first
-  std::size_t min_split;
-  std::size_t min_leaf;
-  double min_leaf_weight;
-  double min_gain;             // least decrease of impurity, times the weight of the tree
+  std::size_t max_leaf_nodes;  // 0: no limit, the tree grows depth first
+  std::size_t min_samples_split;
+  std::size_t min_samples_leaf;
+  double min_weight_fraction_leaf;
+  double min_impurity_decrease;
   std::size_t histogram_from;  // nodes of at least so many rows are searched in the columns' bins,
   std::size_t sample_from;     // and of so many in bins made for each direction
 };
@@ -49,15 +51,27 @@ struct Stopped : std::runtime_error {
   Stopped() : std::runtime_error("growth was stopped") {}
 };
 
+// Thrown when a split that was found leaves a side without rows: the matrix was written to while
+// the tree grew, or the processor rounds small numbers to zero.
+struct NoRows : std::runtime_error {
+  NoRows()
+      : std::runtime_error(
+            "a split left one side without rows: the training matrix changed while the tree grew, "
+            "or the processor flushes subnormal numbers to zero; pass a copy of X, or divide "
+            "columns of tiny numbers by their standard deviation") {}
+};
+
 template <class Target>
 class Grower {
  public:
-  // `rows`: the training rows of the tree. `should_stop` is asked every few milliseconds.
+  // `rows`: the training rows of the tree. `should_stop` is asked every few milliseconds. With
+  // `keep_leaves` the tree also says which leaf each training row reached.
   static GrownTree grow(const Columns& columns, Target& target, Proposal& proposal,
                         std::vector<std::uint32_t> rows, std::uint64_t seed, const Limits& limits,
-                        std::function<bool()> should_stop) {
+                        std::function<bool()> should_stop, bool keep_leaves = false) {
     Grower grower(columns, target, proposal, std::move(rows), seed, limits, should_stop);
-    if (limits.max_leaves == 0) {
+    if (keep_leaves) grower.tree_.leaves.assign(columns.n_rows, -1);
+    if (limits.max_leaf_nodes == 0) {
       grower.depth_first();
     } else {
       grower.best_first();
@@ -97,11 +111,12 @@ class Grower {
         rng_(seed),
         limits_(limits),
         should_stop_(std::move(should_stop)),
-        search_(target, limits.min_leaf),
+        search_(target, limits.min_samples_leaf),
         block_(columns, rows_.size()),
         goes_left_(rows_.size()),
         right_(rows_.size()) {
-    target_.set_min_side(limits.min_leaf_weight);
+    target_.set_min_share(limits.min_weight_fraction_leaf);
+    min_gain_ = limits.min_impurity_decrease * target_.whole();
   }
 
   Task root() { return {0, rows_.size(), 0, 0, add_node()}; }
@@ -113,7 +128,7 @@ class Grower {
       const Task task = tasks.back();
       tasks.pop_back();
       if (!examine(task, found)) {
-        make_leaf(task.node);
+        make_leaf(task);
         continue;
       }
       const auto [left, right] = split(task, found);
@@ -131,11 +146,11 @@ class Grower {
       task.memory = 0;
       Found found;
       const bool splits = examine(task, found);
-      make_leaf(task.node);
+      make_leaf(task);
       if (splits) open.push({task, std::move(found)});
     };
     consider(root());
-    while (!open.empty() && n_leaves < limits_.max_leaves) {
+    while (!open.empty() && n_leaves < limits_.max_leaf_nodes) {
       const Open best = open.top();
       open.pop();
       float lowest, highest;
@@ -160,7 +175,8 @@ class Grower {
     const std::uint32_t* rows = rows_.data() + task.begin;
     target_.enter(rows, n_rows);
     tree_.weights[task.node] = target_.weight();
-    if (n_rows < limits_.min_split || n_rows < 2 * limits_.min_leaf || target_.is_pure() ||
+    if (n_rows < limits_.min_samples_split || n_rows < 2 * limits_.min_samples_leaf ||
+        target_.is_pure() ||
         static_cast<std::size_t>(task.depth) >= limits_.max_depth) {
       return false;
     }
@@ -168,7 +184,7 @@ class Grower {
       block_.make(rows_.data(), task.begin, task.end, [&](std::size_t work) { pause(work); });
     }
     found.split = Split();
-    proposal_.begin({rows, n_rows, task.depth, task.memory, target_.labels(), &rng_});
+    proposal_.begin({rows, n_rows, task.memory, target_.labels(), &rng_});
     Direction candidate;
     while (proposal_.next(candidate)) {
       pause(n_rows);
@@ -180,7 +196,8 @@ class Grower {
     }
     found.memory = proposal_.memory();
     found.gain = std::max(0.0, found.split.score - target_.score());
-    return found.split.found && found.gain >= limits_.min_gain * (1.0 - 1e-12);
+    if (Target::kMustGain && !(found.gain > 0.0)) return false;
+    return found.split.found && found.gain >= min_gain_ * (1.0 - 1e-12);
   }
 
   enum class Verdict { constant, worse, better };
@@ -245,6 +262,7 @@ class Grower {
       goes_left_[i] = (axis ? axis[rows[i]] : best_values_[i]) <= threshold;
     }
     const std::size_t n_left = partition(rows_.data() + task.begin, n_rows);
+    if (n_left == 0 || n_left == n_rows) throw NoRows();
     if (columns_.rotation) partition(block_.places() + task.begin, n_rows);
     tree_.gains[task.node] = found.gain;
     const std::int32_t feature = add_projection(direction);
@@ -287,9 +305,11 @@ class Grower {
   }
 
   // The target still holds the node's rows.
-  void make_leaf(std::int32_t node) {
+  void make_leaf(const Task& task) {
     const std::int32_t value = target_.leaf(tree_.values);
-    tree_.nodes[node] = {-1, 0.0f, {value, value}};
+    tree_.nodes[task.node] = {-1, 0.0f, {value, value}};
+    if (tree_.leaves.empty()) return;
+    for (std::size_t i = task.begin; i < task.end; ++i) tree_.leaves[rows_[i]] = task.node;
   }
 
   const Columns& columns_;
@@ -305,6 +325,7 @@ class Grower {
   std::vector<std::uint8_t> goes_left_;
   std::vector<std::uint32_t> right_;
   std::size_t work_ = 0;
+  double min_gain_ = 0.0;
   GrownTree tree_;
 };
 

@@ -23,7 +23,6 @@ namespace jarf {
 struct NodeView {
   const std::uint32_t* rows;  // of the training matrix
   std::size_t n_rows;
-  std::int32_t depth;
   std::int32_t memory;  // what `memory()` said at the parent; 0 at the root
   NodeLabels labels;
   Rng* rng;
@@ -44,6 +43,9 @@ class Proposal {
 class ProposalSpec {
  public:
   virtual ~ProposalSpec() = default;
+  // Recipes within recipes; deeper ones are rejected, since making and freeing them recurses.
+  static constexpr std::size_t kMaxNesting = 16;
+  std::size_t nesting = 1;
   virtual std::unique_ptr<Proposal> make(const Columns& columns) const = 0;
 };
 

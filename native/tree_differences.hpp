@@ -1,16 +1,19 @@
 // Exact finite differences of a forest along every coordinate, without 2 d m predictions.
 //
-// A probe that moves feature j of a row follows the row's own path until a node splits on j
-// with its threshold between the two positions. So the path is walked once, and left only
-// there, once per feature and side; every other difference is exactly zero.
+// A probe that moves feature j of a row follows the row's own path until a node that looks at j
+// lies between the two positions: its threshold, or, at an oblique node, the projection moved by
+// its loading times the step. So the path is walked once, and left only there, once per feature
+// and side; every other difference is exactly zero.
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
-#include "packed_forest.hpp"
+#include "forest.hpp"
 
 namespace jarf {
 
@@ -21,21 +24,25 @@ struct Probes {
   const float* lower;
   const std::int32_t* output;  // the one output of each row, or nullptr for all of them
   std::size_t n_rows;
-  std::size_t n_features;
 };
 
 class TreeDifferences {
  public:
-  TreeDifferences(const PackedForest& forest, const Probes& probes, double* sums)
+  // Adds f(upper_j) - f(centre), summed over trees, to `above` and f(lower_j) - f(centre) to
+  // `below`, both of shape (n_rows, n_kept, n_features). Without `below`, f(upper_j) - f(lower_j)
+  // is added to `above`.
+  TreeDifferences(const Forest& forest, const Probes& probes, double* above, double* below)
       : forest_(forest),
         probes_(probes),
-        sums_(sums),
-        n_kept_(probes.output ? 1 : forest.n_outputs) {}
+        sums_{above, below ? below : above},
+        signs_{1.0, below ? 1.0 : -1.0},
+        n_kept_(probes.output ? 1 : forest.n_outputs),
+        n_words_((forest.n_features + 63) / 64),
+        seen_(kLanes * 2 * n_words_, 0) {}
 
-  // Adds f(upper_j) - f(lower_j), summed over trees, to sums (n_rows, n_kept, n_features).
   // Trees outside, a tile of rows that stays in the cache inside.
   void accumulate() {
-    const std::size_t tile = std::max<std::size_t>(kLanes, kTileValues / probes_.n_features);
+    const std::size_t tile = std::max<std::size_t>(kLanes, kTileValues / forest_.n_features);
     for (std::size_t start = 0; start < probes_.n_rows; start += tile) {
       const std::size_t stop = std::min(start + tile, probes_.n_rows);
       for (std::size_t tree = 0; tree < forest_.n_trees; ++tree) {
@@ -54,9 +61,7 @@ class TreeDifferences {
   struct Lane {
     const Node* node;
     const float* centre;
-    const float* upper;
-    const float* lower;
-    std::uint64_t seen[2];  // a bit for every feature (modulo 64) whose probe has left, per side
+    const float* moved[2];  // the upper and the lower positions
   };
 
   // A probe that has left its row's path, on its own way down.
@@ -65,53 +70,109 @@ class TreeDifferences {
     std::int32_t feature;
     float moved;
     std::uint32_t lane;
-    float sign;
+    std::uint32_t side;
   };
 
   // Several rows go down together: while one waits for its node, the others move on.
   void walk(std::int32_t root, std::size_t first, std::size_t n_rows) {
     departures_.clear();
     for (std::size_t i = 0; i < n_rows; ++i) {
-      const std::size_t offset = (first + i) * probes_.n_features;
-      lanes_[i] = {forest_.nodes + root, probes_.centre + offset, probes_.upper + offset,
-                   probes_.lower + offset, {0, 0}};
+      const std::size_t offset = (first + i) * forest_.n_features;
+      lanes_[i] = {forest_.nodes + root,
+                   probes_.centre + offset,
+                   {probes_.upper + offset, probes_.lower + offset}};
     }
     for (bool moving = true; moving;) {
       moving = false;
       for (std::size_t i = 0; i < n_rows; ++i) {
-        if (PackedForest::is_leaf(*lanes_[i].node)) continue;
-        step(lanes_[i], static_cast<std::uint32_t>(i));
+        const Node& node = *lanes_[i].node;
+        if (Forest::is_leaf(node)) continue;
+        if (node.feature >= 0) {
+          step_axis(static_cast<std::uint32_t>(i));
+        } else {
+          step_oblique(static_cast<std::uint32_t>(i));
+        }
         moving = true;
       }
     }
     finish_departures();
-    for (const Departure& departure : departures_) add(first, departure);
+    for (const Departure& departure : departures_) {
+      add(first, departure);
+      seen_word(departure.lane, departure.side, departure.feature) = 0;
+    }
   }
 
-  void step(Lane& lane, std::uint32_t index) {
+  void step_axis(std::uint32_t index) {
+    Lane& lane = lanes_[index];
     const Node& node = *lane.node;
     const std::int32_t j = node.feature;
-    const int here = PackedForest::side(node, lane.centre[j]);
-    const int above = PackedForest::side(node, lane.upper[j]);
-    const int below = PackedForest::side(node, lane.lower[j]);
+    const float upper = lane.moved[0][j], lower = lane.moved[1][j];
+    const int here = Forest::side(node, lane.centre[j]);
+    const int above = Forest::side(node, upper);
+    const int below = Forest::side(node, lower);
     lane.node = forest_.nodes + node.child[here];
     if ((here ^ above) | (here ^ below)) {
-      if (here != above) depart(node.child[above], j, lane.upper[j], index, 0);
-      if (here != below) depart(node.child[below], j, lane.lower[j], index, 1);
+      if (here != above) depart(node.child[above], j, upper, index, 0);
+      if (here != below) depart(node.child[below], j, lower, index, 1);
     }
+  }
+
+  // Every column of the projection may take its probe to the other side.
+  void step_oblique(std::uint32_t index) {
+    Lane& lane = lanes_[index];
+    const Node& node = *lane.node;
+    const Direction direction = forest_.direction(node);
+    float sum = direction.weights[0] * lane.centre[direction.features[0]];
+    double size = std::fabs(sum);
+    for (std::size_t k = 1; k < direction.size; ++k) {
+      const float term = direction.weights[k] * lane.centre[direction.features[k]];
+      sum += term;
+      size += std::fabs(term);
+    }
+    const int here = Forest::side(node, sum);
+    lane.node = forest_.nodes + node.child[here];
+    for (std::size_t k = 0; k < direction.size; ++k) {
+      const std::int32_t j = direction.features[k];
+      for (std::uint32_t side = 0; side < 2; ++side) {
+        const float moved = lane.moved[side][j];
+        if (moved == lane.centre[j] || has_left(index, side, j)) continue;
+        const double loading = direction.weights[k];
+        const int there = side_moved(node, lane, j, moved, sum, size, loading, direction.size);
+        if (there != here) depart(node.child[there], j, moved, index, side);
+      }
+    }
+  }
+
+  // The side of a row whose feature j is moved. The projection plus loading times step tells,
+  // unless rounding could decide: then the sum is taken again, in the order of a prediction.
+  int side_moved(const Node& node, const Lane& lane, std::int32_t j, float moved, float sum,
+                 double size, double loading, std::size_t n_terms) const {
+    const double shift = loading * (static_cast<double>(moved) - lane.centre[j]);
+    const double reached = sum + shift, largest = size + std::fabs(loading * moved);
+    const double epsilon = std::numeric_limits<float>::epsilon();
+    const double slack = static_cast<double>(n_terms + 2) * epsilon * (size + largest) + 1e-37;
+    if (largest < 1e37 && std::fabs(reached - node.threshold) > slack) {
+      return reached > node.threshold;
+    }
+    return Forest::side(node, forest_.value_moved(node, lane.centre, j, moved));
   }
 
   // Leave the path towards `start` with feature j moved, unless its probe left before.
-  void depart(std::int32_t start, std::int32_t j, float moved, std::uint32_t lane, int side) {
-    const std::uint64_t bit = std::uint64_t{1} << (j & 63);
-    const float sign = side == 0 ? 1.0f : -1.0f;
-    if (lanes_[lane].seen[side] & bit) {
-      for (const Departure& before : departures_) {
-        if (before.feature == j && before.lane == lane && before.sign == sign) return;
-      }
-    }
-    lanes_[lane].seen[side] |= bit;
-    departures_.push_back({forest_.nodes + start, j, moved, lane, sign});
+  void depart(std::int32_t start, std::int32_t j, float moved, std::uint32_t lane,
+              std::uint32_t side) {
+    if (has_left(lane, side, j)) return;
+    seen_word(lane, side, j) |= bit_of(j);
+    departures_.push_back({forest_.nodes + start, j, moved, lane, side});
+  }
+
+  bool has_left(std::uint32_t lane, std::uint32_t side, std::int32_t j) {
+    return (seen_word(lane, side, j) & bit_of(j)) != 0;
+  }
+
+  // A bit for every feature whose probe has left its path.
+  static std::uint64_t bit_of(std::int32_t j) { return std::uint64_t{1} << (j & 63); }
+  std::uint64_t& seen_word(std::uint32_t lane, std::uint32_t side, std::int32_t j) {
+    return seen_[(2 * lane + side) * n_words_ + static_cast<std::size_t>(j) / 64];
   }
 
   void finish_departures() {
@@ -122,10 +183,10 @@ class TreeDifferences {
         for (std::size_t i = first; i < last; ++i) {
           Departure& probe = departures_[i];
           const Node& node = *probe.node;
-          if (PackedForest::is_leaf(node)) continue;
-          const float x = node.feature == probe.feature ? probe.moved
-                                                        : lanes_[probe.lane].centre[node.feature];
-          probe.node = forest_.nodes + node.child[PackedForest::side(node, x)];
+          if (Forest::is_leaf(node)) continue;
+          const float* row = lanes_[probe.lane].centre;
+          const float x = forest_.value_moved(node, row, probe.feature, probe.moved);
+          probe.node = forest_.nodes + node.child[Forest::side(node, x)];
           moving = true;
         }
       }
@@ -133,25 +194,26 @@ class TreeDifferences {
   }
 
   void add(std::size_t first, const Departure& departure) {
-    const std::size_t n_outputs = forest_.n_outputs;
+    const std::size_t n_outputs = forest_.n_outputs, d = forest_.n_features;
     const std::size_t row = first + departure.lane;
     const double* there = forest_.values + departure.node->child[0] * n_outputs;
     const double* here = forest_.values + lanes_[departure.lane].node->child[0] * n_outputs;
-    double* sum = sums_ + row * n_kept_ * probes_.n_features + departure.feature;
+    const double sign = signs_[departure.side];
+    double* sum = sums_[departure.side] + row * n_kept_ * d + departure.feature;
     if (probes_.output) {
       const std::int32_t c = probes_.output[row];
-      *sum += departure.sign * (there[c] - here[c]);
+      *sum += sign * (there[c] - here[c]);
       return;
     }
-    for (std::size_t c = 0; c < n_outputs; ++c) {
-      sum[c * probes_.n_features] += departure.sign * (there[c] - here[c]);
-    }
+    for (std::size_t c = 0; c < n_outputs; ++c) sum[c * d] += sign * (there[c] - here[c]);
   }
 
-  const PackedForest& forest_;
+  const Forest& forest_;
   const Probes& probes_;
-  double* sums_;
-  std::size_t n_kept_;
+  double* sums_[2];
+  double signs_[2];
+  std::size_t n_kept_, n_words_;
+  std::vector<std::uint64_t> seen_;
   Lane lanes_[kLanes];
   std::vector<Departure> departures_;
 };

@@ -1,7 +1,7 @@
-"""The door to the compiled kernels.
+"""The one door to the engine: the compiled kernels, or the plain Python reference.
 
-Everything native is reached through :func:`kernels`, so that one environment
-variable, ``JARF_NO_NATIVE=1``, sends the whole library down the NumPy reference path.
+Both have the same names. The environment variable ``JARF_NO_NATIVE=1`` sends the whole library down
+the reference path.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ import os
 from types import ModuleType
 
 
-def kernels() -> ModuleType | None:
-    """Return the compiled module, or ``None`` where the reference path was asked for.
+def engine() -> ModuleType:
+    """Return the compiled module, or the reference with the same names.
 
     Returns
     -------
-    module or None
-        ``jarf._kernels``; ``None`` if the environment variable ``JARF_NO_NATIVE`` is set
-        to anything but an empty string or ``0``.
+    module
+        ``jarf._kernels``; ``jarf.trees.reference`` if the environment variable ``JARF_NO_NATIVE``
+        is set to anything but an empty string or ``0``.
     """
     if os.environ.get("JARF_NO_NATIVE", "0") not in ("", "0"):
-        return None
+        return importlib.import_module("jarf.trees.reference")
     try:
         return importlib.import_module("jarf._kernels")
     except ImportError as error:

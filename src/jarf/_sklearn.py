@@ -89,3 +89,21 @@ def type_of_target(y: Any) -> str:
     """Say what kind of target ``y`` is; numbers beyond 64 bits without a warning besides."""
     with np.errstate(invalid="ignore"):
         return _type_of_target(y)
+
+
+def histogram_trees(model: Any) -> tuple[list[list[np.ndarray]], np.ndarray]:
+    """Return the node arrays of histogram gradient boosting, and its raw start.
+
+    Parameters
+    ----------
+    model : HistGradientBoostingClassifier or HistGradientBoostingRegressor
+        Fitted.
+
+    Returns
+    -------
+    rounds : list of list of ndarray
+        One list per round, one structured array of nodes per output.
+    start : ndarray of shape (n_outputs,)
+    """
+    rounds = [[tree.nodes for tree in trees] for trees in model._predictors]
+    return rounds, np.ravel(np.asarray(model._baseline_prediction, dtype=np.float64))

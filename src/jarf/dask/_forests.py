@@ -8,8 +8,7 @@ partition, do no harm. With one group the trees are those of a local fit.
 
 from __future__ import annotations
 
-from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from operator import getitem
 from typing import Any, NamedTuple
@@ -20,10 +19,9 @@ from jarf._progress import Stages
 from jarf.dask._cluster import Graph, shared
 from jarf.dask._encoding import Encoding, Sample
 from jarf.dask._partitions import Block, joined_columns
-from jarf.ensemble import Forest
-from jarf.ensemble._growing import Target
-from jarf.ensemble._oblique import ObliqueForest
+from jarf.ensemble import BaggedForest, begin_growth
 from jarf.table import fit_table
+from jarf.trees import ClassTarget, GrownTree, ResponseTarget, Target
 
 # Trees that one task grows.
 TREES_PER_TASK = 8
@@ -37,53 +35,54 @@ class Rows(NamedTuple):
     target: Target
 
 
-class Growing(NamedTuple):
-    """What the tasks of one forest share."""
+@dataclass(frozen=True)
+class Dealing:
+    """How rows become training rows, and how they are dealt into groups."""
 
-    forest: ObliqueForest
     encoding: Encoding
     classes: np.ndarray
+    criterion: str
     n_groups: int
     seed: int
 
-    def target(self, y: np.ndarray) -> Target:
-        if len(self.classes) == 0:
-            return Target.of_responses(y)
-        codes = np.searchsorted(self.classes, y)
-        return Target.of_classes(codes, len(self.classes), self.forest.criterion)
-
     def rows(self, X: np.ndarray, y: np.ndarray, weights: np.ndarray | None) -> Rows:
         weights = np.ones(len(X)) if weights is None else weights
-        return Rows(np.asfortranarray(X, np.float32), weights, self.target(y))
+        return Rows(np.asfortranarray(X, np.float32), weights, self._target(y))
+
+    def _target(self, y: np.ndarray) -> Target:
+        if len(self.classes) == 0:
+            return ResponseTarget(y)
+        codes = np.searchsorted(self.classes, y)
+        return ClassTarget(codes, len(self.classes), self.criterion)
 
 
 @dataclass(frozen=True)
 class Known:
     """What is sent to every worker."""
 
-    growing: Growing
-    learned: Any  # what the forest learned from the sample
+    dealing: Dealing
+    growth: Any  # what the forest learned from the sample
 
 
 def grow_forest(
-    forest: ObliqueForest, sample: Sample, rows_per_tree: int, stages: Stages, linear=None
-) -> ObliqueForest:
+    forest: BaggedForest, sample: Sample, rows_per_tree: int, stages: Stages, linear=None
+) -> BaggedForest:
     """Fit a forest of the engine to a table in partitions.
 
     Parameters
     ----------
-    forest : ObliqueForest
+    forest : BaggedForest
         Not fitted; ``table_`` may be set by ``sample``.
     sample : Sample
     rows_per_tree : int
-        A group holds about so many rows at most.
+        A group holds at most about this many rows.
     stages : Stages
     linear : LinearMap, default=None
         Maps the encoded rows first.
 
     Returns
     -------
-    ObliqueForest
+    BaggedForest
         Fitted, like a local one.
     """
     parts = sample.parts
@@ -98,27 +97,20 @@ def grow_forest(
             dtype=np.float32,
             order="F",
         )
-    seeds = forest._seeds(Forest.empty(X.shape[1], len(parts.classes)))
-    growing = Growing(forest, sample.encoding(linear), parts.classes, n_groups, int(seeds[0]))
-    learned = forest._learn(*growing.rows(X, sample.y, sample.weights), stages)
-    growing = growing._replace(forest=_worker(forest))
+    criterion = getattr(forest, "criterion", "gini")
+    dealing = Dealing(sample.encoding(linear), parts.classes, criterion, n_groups, 0)
+    growth, seeds = begin_growth(forest, *dealing.rows(X, sample.y, sample.weights), stages)
+    dealing = replace(dealing, seed=int(seeds[0]))
     used = min(n_groups, len(seeds))
     with stages.stage("fit"):
-        trees = _grown(growing, learned, sample, seeds, used)
+        trees = _grown(Known(dealing, growth), sample, seeds, used)
     forest.forest_ = forest.forest_.extended(trees)
     return forest
 
 
-def _worker(forest: ObliqueForest) -> ObliqueForest:
-    """The forest as tasks see it: a task is one thread."""
-    copied = copy(forest)
-    copied.n_jobs, copied.verbose = 1, 0
-    return copied
-
-
-def _grown(growing: Growing, learned: Any, sample: Sample, seeds, used: int) -> list[Any]:
+def _grown(what: Known, sample: Sample, seeds, used: int) -> list[GrownTree]:
     """Deal rows to groups and trees to groups, and grow; return the trees in the order of seeds."""
-    parts, known = sample.parts, shared(Known(growing, learned))
+    parts, known = sample.parts, shared(what)
     blocks = parts.blocks()
     graph = Graph([known, *blocks])
     starts = parts.starts[:-1].tolist()
@@ -166,12 +158,12 @@ def group_of(rows: np.ndarray, n_groups: int, seed: int) -> np.ndarray:
 
 
 def _deal(known: Known, block: Block, *, correction, start: int, used: int) -> list[Block]:
-    growing = known.growing
-    X = growing.encoding.matrix(block, correction).astype(np.float32, copy=False)
+    dealing = known.dealing
+    X = dealing.encoding.matrix(block, correction).astype(np.float32, copy=False)
     encoded = Block(X, block.y, block.weights)
-    if growing.n_groups == 1:
+    if dealing.n_groups == 1:
         return [encoded]
-    group = group_of(start + np.arange(len(X)), growing.n_groups, growing.seed)
+    group = group_of(start + np.arange(len(X)), dealing.n_groups, dealing.seed)
     return [encoded.only(np.flatnonzero(group == g)) for g in range(used)]
 
 
@@ -183,12 +175,12 @@ def _gather(known: Known, pieces: list[Block]) -> Rows:
         X[at : at + len(piece.y)] = piece.X
         at += len(piece.y)
     y, weights = joined_columns(pieces)
-    return known.growing.rows(X, y, weights)
+    return known.dealing.rows(X, y, weights)
 
 
 def _context(known: Known, rows: Rows) -> Any:
-    return known.growing.forest._context(known.learned, *rows, Stages(""))
+    return known.growth.context(*rows, n_jobs=1)
 
 
-def _grow(known: Known, rows: Rows, context: Any, seeds: np.ndarray) -> list[Any]:
-    return known.growing.forest._grow(*rows, seeds, context)
+def _grow(known: Known, rows: Rows, context: Any, seeds: np.ndarray) -> list[GrownTree]:
+    return known.growth.grow(*rows, seeds, context, n_jobs=1)

@@ -18,7 +18,6 @@ from jarf.dask._encoding import Sample
 from jarf.dask._forests import grow_forest
 from jarf.dask._partitions import Partitions
 from jarf.dask._preconditioner import FLOATS
-from jarf.ensemble._oblique import ObliqueForest
 from jarf.gradients import learning_rows
 from jarf.surrogate import default_surrogate
 
@@ -80,13 +79,13 @@ class _FitJARF:
             )
         final = self._default_ensemble() if self.estimator is None else clone(self.estimator)
         final = distributed(final)
-        if not (isinstance(final, ObliqueForest) or is_distributed(final)):
+        if not (isinstance(final, ensemble.BaggedForest) or is_distributed(final)):
             raise ValueError(
                 f"{type(final).__name__} cannot be trained on partitions. On Dask the final "
                 "estimator is a forest of jarf.ensemble, or a booster of XGBoost or LightGBM."
             )
         for name in ("oob_score", "warm_start", "class_weight"):
-            if isinstance(final, ObliqueForest) and getattr(final, name, None):
+            if isinstance(final, ensemble.BaggedForest) and getattr(final, name, None):
                 raise ValueError(
                     f"{name} of the final {type(final).__name__} is not there on Dask. Leave it out"
                     f"{', or set that of JARFClassifier' if name == 'class_weight' else ''}."

@@ -4,23 +4,26 @@ In the engine only the candidates that a node tries differ from forest to forest
 """
 
 from jarf.ensemble._axes import AxisForestClassifier, AxisForestRegressor
+from jarf.ensemble._bagged import BaggedForest, begin_growth
+from jarf.ensemble._base import TreeEnsemble
 from jarf.ensemble._ccf import (
     CanonicalCorrelationForestClassifier,
     CanonicalCorrelationForestRegressor,
 )
 from jarf.ensemble._features import JacobianFeatures
-from jarf.ensemble._forest import Forest, SplitNormals
 from jarf.ensemble._geometries import GEOMETRIES, Geometry
 from jarf.ensemble._jacobian_forest import JacobianForestClassifier, JacobianForestRegressor
 from jarf.ensemble._jarf import JARFClassifier, JARFRegressor
 from jarf.ensemble._rotation import RotationForestClassifier, RotationForestRegressor
 from jarf.ensemble._sources import GivenGradients, ModelSource
 from jarf.ensemble._sporf import SPORFClassifier, SPORFRegressor
+from jarf.trees import Forest, SplitNormals
 
 __all__ = [
     "GEOMETRIES",
     "AxisForestClassifier",
     "AxisForestRegressor",
+    "BaggedForest",
     "CanonicalCorrelationForestClassifier",
     "CanonicalCorrelationForestRegressor",
     "Forest",
@@ -37,4 +40,6 @@ __all__ = [
     "SPORFClassifier",
     "SPORFRegressor",
     "SplitNormals",
+    "TreeEnsemble",
+    "begin_growth",
 ]

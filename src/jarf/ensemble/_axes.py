@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from jarf.ensemble._backend import backend
+from jarf._native import engine
+from jarf.ensemble._bagged import (
+    CLASSIFIER_CONSTRAINTS,
+    BootstrapForest,
+    ForestClassifierMixin,
+    ForestRegressorMixin,
+)
 from jarf.ensemble._forest_docs import documented
-from jarf.ensemble._oblique import ForestClassifierMixin, ForestRegressorMixin, ObliqueForest
+from jarf.ensemble._growth import Growth, n_candidates
 
 
-class _AxisForest(ObliqueForest):
-    def _proposal(self, X: np.ndarray, context: Any) -> Any:
-        return backend().Axes(self._n_candidates(X.shape[1]), np.empty(0))
+@dataclass(frozen=True, eq=False)
+class AxisGrowth(Growth):
+    """Plain axes as candidates."""
+
+    n_candidates: int
+
+    def proposal(self, context: Any) -> Any:
+        return engine().Axes(self.n_candidates, np.empty(0))
+
+
+class _AxisForest(BootstrapForest):
+    def _growth(self, X, weights, target, stages) -> Growth:
+        return AxisGrowth(self._rules(), n_candidates(self.max_features, X.shape[1]))
 
 
 @documented
@@ -53,6 +70,11 @@ class AxisForestClassifier(ForestClassifierMixin, _AxisForest):
     array([0, 0, 0])
     """
 
+    _parameter_constraints = {  # noqa: RUF012
+        **BootstrapForest._parameter_constraints,
+        **CLASSIFIER_CONSTRAINTS,
+    }
+
     def __init__(
         self,
         n_estimators=200,
@@ -75,7 +97,24 @@ class AxisForestClassifier(ForestClassifierMixin, _AxisForest):
         categorical_features="from_dtype",
         class_weight=None,
     ):
-        self._assign(locals())
+        self.n_estimators = n_estimators
+        self.criterion = criterion
+        self.max_features = max_features
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_impurity_decrease = min_impurity_decrease
+        self.bootstrap = bootstrap
+        self.max_samples = max_samples
+        self.oob_score = oob_score
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.warm_start = warm_start
+        self.categorical_features = categorical_features
+        self.class_weight = class_weight
 
 
 @documented
@@ -133,4 +172,19 @@ class AxisForestRegressor(ForestRegressorMixin, _AxisForest):
         warm_start=False,
         categorical_features="from_dtype",
     ):
-        self._assign(locals())
+        self.n_estimators = n_estimators
+        self.max_features = max_features
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_impurity_decrease = min_impurity_decrease
+        self.bootstrap = bootstrap
+        self.max_samples = max_samples
+        self.oob_score = oob_score
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.warm_start = warm_start
+        self.categorical_features = categorical_features

@@ -2,27 +2,49 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.linalg import cython_lapack
 
-from jarf.ensemble._backend import backend
+from jarf._native import engine
+from jarf.ensemble._bagged import (
+    CLASSIFIER_CONSTRAINTS,
+    BootstrapForest,
+    ForestClassifierMixin,
+    ForestRegressorMixin,
+)
 from jarf.ensemble._forest_docs import documented
-from jarf.ensemble._oblique import ForestClassifierMixin, ForestRegressorMixin, ObliqueForest
+from jarf.ensemble._growth import Growth, n_candidates
 
 _CONSTRAINTS = {"projection_bootstrap": ["boolean"]}
 
 
-class _CanonicalCorrelationForest(ObliqueForest):
+@dataclass(frozen=True, eq=False)
+class CanonicalGrowth(Growth):
+    """Canonical directions of a few columns as candidates."""
+
+    plain: np.ndarray  # encoded columns that stay axes
+    n_drawn: int | None
+    n_axes: int | None
+    resample: bool
+
+    def proposal(self, context: Any) -> Any:
+        return canonical_proposal(self.plain, self.n_drawn, self.n_axes, resample=self.resample)
+
+
+class _CanonicalCorrelationForest(BootstrapForest):
     projection_bootstrap: bool
 
-    def _proposal(self, X: np.ndarray, context: Any) -> Any:
+    def _growth(self, X, weights, target, stages) -> Growth:
         plain = self._plain_axes
         counts: Any = (None, None)
         if self.max_features is not None:
-            counts = tuple(self._n_candidates(max(1, int(k.sum()))) for k in (~plain, plain))
-        return canonical_proposal(plain, *counts, resample=self.projection_bootstrap)
+            counts = tuple(
+                n_candidates(self.max_features, max(1, int(k.sum()))) for k in (~plain, plain)
+            )
+        return CanonicalGrowth(self._rules(), plain, *counts, self.projection_bootstrap)
 
 
 def canonical_proposal(plain, n_drawn=None, n_axes=None, **options) -> Any:
@@ -31,11 +53,11 @@ def canonical_proposal(plain, n_drawn=None, n_axes=None, **options) -> Any:
     if n_plain == 0:
         return canonical_directions(n_mixed, n_drawn, **options)
     n_axes = n_drawn_by_default(n_plain) if n_axes is None else n_axes
-    axes = backend().Axes(n_axes, plain.astype(float))
+    axes = engine().Axes(n_axes, plain.astype(float))
     if n_mixed == 0:
         return axes
     chances = (~plain).astype(float)
-    return backend().Sequence(
+    return engine().Sequence(
         [canonical_directions(n_mixed, n_drawn, chances=chances, **options), axes]
     )
 
@@ -56,7 +78,7 @@ def canonical_directions(
     """
     n_drawn = n_drawn_by_default(n_features) if n_drawn is None else n_drawn
     chances = np.empty(0) if chances is None else chances
-    return backend().CanonicalCorrelation(
+    return engine().CanonicalCorrelation(
         min(n_drawn, n_features), resample, max_rows, max_components, _dsyev(), chances
     )
 
@@ -114,7 +136,11 @@ class CanonicalCorrelationForestClassifier(ForestClassifierMixin, _CanonicalCorr
     array([0, 0, 0])
     """
 
-    _parameter_constraints = {**ForestClassifierMixin._parameter_constraints, **_CONSTRAINTS}  # noqa: RUF012
+    _parameter_constraints = {  # noqa: RUF012
+        **BootstrapForest._parameter_constraints,
+        **CLASSIFIER_CONSTRAINTS,
+        **_CONSTRAINTS,
+    }
 
     def __init__(
         self,
@@ -139,7 +165,25 @@ class CanonicalCorrelationForestClassifier(ForestClassifierMixin, _CanonicalCorr
         categorical_features="from_dtype",
         class_weight=None,
     ):
-        self._assign(locals())
+        self.n_estimators = n_estimators
+        self.criterion = criterion
+        self.max_features = max_features
+        self.projection_bootstrap = projection_bootstrap
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_impurity_decrease = min_impurity_decrease
+        self.bootstrap = bootstrap
+        self.max_samples = max_samples
+        self.oob_score = oob_score
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.warm_start = warm_start
+        self.categorical_features = categorical_features
+        self.class_weight = class_weight
 
 
 @documented
@@ -179,7 +223,10 @@ class CanonicalCorrelationForestRegressor(ForestRegressorMixin, _CanonicalCorrel
     True
     """
 
-    _parameter_constraints = {**ObliqueForest._parameter_constraints, **_CONSTRAINTS}  # noqa: RUF012
+    _parameter_constraints = {  # noqa: RUF012
+        **BootstrapForest._parameter_constraints,
+        **_CONSTRAINTS,
+    }
 
     def __init__(
         self,
@@ -202,4 +249,20 @@ class CanonicalCorrelationForestRegressor(ForestRegressorMixin, _CanonicalCorrel
         warm_start=False,
         categorical_features="from_dtype",
     ):
-        self._assign(locals())
+        self.n_estimators = n_estimators
+        self.max_features = max_features
+        self.projection_bootstrap = projection_bootstrap
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_impurity_decrease = min_impurity_decrease
+        self.bootstrap = bootstrap
+        self.max_samples = max_samples
+        self.oob_score = oob_score
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.warm_start = warm_start
+        self.categorical_features = categorical_features

@@ -23,12 +23,12 @@ from jarf._sklearn import (
     type_of_target,
 )
 from jarf._threads import openmp_limit
-from jarf.ensemble._growing import Target
 from jarf.ensemble._race import CLEAR, row_gains, score_splits
-from jarf.ensemble._sources import MAX_SQUARE, SOURCES, Table, leading_components
+from jarf.ensemble._sources import MAX_SQUARE, SOURCES, Table, fit_sources, leading_components
 from jarf.geometry import spectrum
 from jarf.gradients import column_std
 from jarf.table import TableEncoder, fit_table, read_table, take_tables
+from jarf.trees import ClassTarget, ResponseTarget, Target
 
 # Rows that the switch learns from at most, two thirds of all.
 MAX_LEARN = 4000
@@ -194,10 +194,10 @@ class JacobianFeatures(TransformerMixin, BaseEstimator):
 
     def _target(self, y, classes: bool) -> Target:
         if not classes:
-            return Target.of_responses(y)
+            return ResponseTarget(y)
         check_classification_targets(y)
         found, labels = np.unique(y, return_inverse=True)
-        return Target.of_classes(labels, len(found), "gini")
+        return ClassTarget(labels, len(found))
 
     def _learn(self, X, target: Target, rng) -> None:
         """Set ``directions_`` from surrogates of these rows."""
@@ -205,9 +205,11 @@ class JacobianFeatures(TransformerMixin, BaseEstimator):
         std = column_std(X)
         self._scale = np.where(std > 0, std, 1.0)
         table = Table.standardised(X, np.ones(len(X)), self.table_.is_number, STEP)
+        seed = rng.randint(2**31 - 1)
         gradients = []
-        for name in self.sources:
-            source = SOURCES[name](table, target, rng, self.n_jobs)
+        for source in fit_sources(
+            self.sources, table, target, seed, "features", self.n_jobs
+        ).values():
             found = source.gradients(table, target, self.n_jobs) * table.oblique
             size = np.sqrt(np.mean((found**2).sum(axis=1)))
             gradients.append(found / size if size > 0 else found)
@@ -218,11 +220,11 @@ class JacobianFeatures(TransformerMixin, BaseEstimator):
 
     def _helps(self, X, y, target: Target, rng) -> bool:
         """Compare on held-out rows; the directions come from the learning rows alone."""
-        labels = target.labels if target.n_classes else y
+        labels = target.answers()
         splits = [
             (learn, score)
-            for learn, score in score_splits(len(X), rng, (2, 3), MAX_LEARN)
-            if len(score) and (not target.n_classes or len(np.unique(labels[learn])) > 1)
+            for learn, score in score_splits(X, rng, (2, 3), MAX_LEARN)
+            if not target.n_classes or len(np.unique(labels[learn])) > 1
         ]
         self.gain_, self.gain_standard_error_ = 0.0, np.inf
         if not splits:
@@ -236,7 +238,14 @@ class JacobianFeatures(TransformerMixin, BaseEstimator):
                 with openmp_limit(self.n_jobs):
                     model.fit(table[learn], labels[learn])
                     answers.append(_answers(model, table[score], target.n_classes))
-            gains.append(row_gains(answers[1], answers[0], target.indicators(score)))
+            gains.append(
+                row_gains(
+                    answers[1],
+                    answers[0],
+                    target.indicators(score),
+                    classifies=target.n_classes > 0,
+                )
+            )
         gain = np.concatenate(gains)
         self.gain_ = float(gain.mean())
         self.gain_standard_error_ = float(gain.std() / np.sqrt(len(gain)))

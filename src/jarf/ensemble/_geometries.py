@@ -50,6 +50,9 @@ class Geometry:
         return not (self.sources or self.local or self.power)
 
 
+# The source whose mean squared derivatives are the chances of axes (``power``).
+AXES_FROM = "forest"
+
 PLAIN = Geometry("axes", bootstrap=True)
 
 _FORESTS = ("forest", "whitened")

@@ -25,7 +25,7 @@ from jarf._sklearn import (
 )
 from jarf.ensemble._axes import AxisForestClassifier, AxisForestRegressor
 from jarf.ensemble._docs import with_parameters
-from jarf.ensemble._oblique import ObliqueForest
+from jarf.ensemble._bagged import BaggedForest
 from jarf.ensemble._per_tree import PerTreeForest
 from jarf.geometry import JacobianPreconditioner
 from jarf.surrogate import check_surrogate, default_surrogate, fit_copy, thaw
@@ -147,7 +147,7 @@ class _JARF(BaseEstimator):
                 self.estimator_ = final.fit(X, target, weights, rng)
             else:
                 # Our forests want column after column; what they want is not copied.
-                order = "F" if isinstance(final, ObliqueForest) else "C"
+                order = "F" if isinstance(final, BaggedForest) else "C"
                 self.estimator_ = fit_copy(
                     final,
                     self.preconditioner_._map.transform(X, order),

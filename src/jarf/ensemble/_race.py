@@ -21,7 +21,6 @@ from typing import Any
 
 import numpy as np
 
-from jarf.ensemble._forest import Forest
 from jarf.ensemble._geometries import PLAIN, Geometry
 from jarf.ensemble._stopping import (
     CLEAR,
@@ -31,6 +30,7 @@ from jarf.ensemble._stopping import (
     choose_size,
     mean_and_error,
 )
+from jarf.trees import Forest
 
 # Rows that pilots learn from and are scored on at most.
 MAX_LEARN, MAX_SCORE = 2000, 4000
@@ -39,6 +39,8 @@ CROSS_FIT_BELOW = 1500
 N_FOLDS = 3
 # With fewer still there is nothing to decide by: plain axes.
 MIN_ROWS = 20
+# Up to this share of rows that are copies of others, splits do not look at them.
+FEW_COPIES = 0.02
 # Trees added to a pilot in each round; after a round the worse half of the racers goes.
 ROUNDS = (8, 8, 16)
 # The smooth kappa counts p ** SHARPNESS, scaled to sum to one, in place of the class named. The
@@ -56,15 +58,23 @@ class Pilot:
     X : ndarray of shape (n_score, d), float32
         Rows it is scored on.
     observed : ndarray of shape (n_score, n_outputs)
-        Class indicators, or the response.
+        Class indicators, or the responses.
     n_rows : float
         Rows that each tree sees.
+    classifies : bool
+        Whether the outputs are classes.
     """
 
     def __init__(
-        self, grow: Callable[[int], Forest], X: np.ndarray, observed: np.ndarray, n_rows: float
+        self,
+        grow: Callable[[int], Forest],
+        X: np.ndarray,
+        observed: np.ndarray,
+        n_rows: float,
+        classifies: bool,
     ):
         self.grow, self.X, self.observed, self.n_rows = grow, X, observed, n_rows
+        self.classifies = classifies
         self.grown: list[tuple[Forest, np.ndarray]] = []  # and the leaves of X
         self._cut_back: list[CutBack] = []
         self.n_trees = 0
@@ -75,7 +85,7 @@ class Pilot:
         forest = self.grow(n_trees)
         leaves = forest.apply(self.X, n_jobs) + forest.roots
         self.grown.append((forest, leaves))
-        self.answers += answers_of(forest.values[forest.nodes[leaves, 2]])
+        self.answers += answers_of(forest.leaf_values(leaves))
         self.n_trees += n_trees
 
     def cut_back(self, size: int) -> Answers:
@@ -183,18 +193,68 @@ class RaceResult:
 
 
 def score_splits(
-    n: int, rng, share: tuple[int, int] = (1, 2), max_learn: int = MAX_LEARN
+    X: np.ndarray, rng, share: tuple[int, int] = (1, 2), max_learn: int = MAX_LEARN
 ) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Rows to learn from (that share of all) and to score on; folds where rows are few."""
+    """Split rows into those to learn from and those to score on; folds where rows are few.
+
+    Identical rows stay on one side where they are frequent: a copy among the learning rows would
+    give the label of a scored row away.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_columns)
+    rng : RandomState
+    share : tuple of two int, default=(1, 2)
+        Numerator and denominator of the share to learn from.
+    max_learn : int
+
+    Returns
+    -------
+    list of (learn, score)
+        Row numbers, neither part empty; an empty list where all rows are alike.
+    """
+    n = len(X)
+    groups = row_groups(X)
     order = rng.permutation(n)
+    if groups is not None:
+        first = np.full(groups.max() + 1, n)
+        np.minimum.at(first, groups[order], np.arange(n))
+        order = order[np.argsort(first[groups[order]], kind="stable")]
+
+    def cut(at: int) -> int:
+        """Move a cut behind the group that it would divide."""
+        while groups is not None and 0 < at < n and groups[order[at - 1]] == groups[order[at]]:
+            at += 1
+        return at
+
     if n < CROSS_FIT_BELOW:
-        folds = np.array_split(order, N_FOLDS)
-        return [
+        sizes = [len(fold) for fold in np.array_split(order, N_FOLDS)]
+        folds = np.split(order, [cut(at) for at in np.cumsum(sizes)[:-1]])
+        splits = [
             (np.concatenate([fold for j, fold in enumerate(folds) if j != k]), folds[k])
             for k in range(N_FOLDS)
         ]
-    n_learn = min(max_learn, n * share[0] // share[1])
-    return [(order[:n_learn], order[n_learn : n_learn + MAX_SCORE])]
+    else:
+        n_learn = cut(min(max_learn, n * share[0] // share[1]))
+        splits = [(order[:n_learn], order[n_learn : n_learn + MAX_SCORE])]
+    return [(learn, score) for learn, score in splits if len(learn) and len(score)]
+
+
+def row_groups(X: np.ndarray) -> np.ndarray | None:
+    """Number the distinct rows of a matrix; None where few rows have a copy.
+
+    Rows are compared by a 64-bit hash of their values.
+    """
+    values = np.ascontiguousarray(X, np.float32) + np.float32(0)  # -0 equals 0
+    words = values.view(np.uint32)
+    hashes = np.zeros(len(X), np.uint64)
+    for j in range(words.shape[1]):
+        hashes = (hashes ^ words[:, j]) * np.uint64(0x9E3779B97F4A7C15)
+        hashes ^= hashes >> np.uint64(29)
+    distinct, groups = np.unique(hashes, return_inverse=True)
+    if len(X) - len(distinct) <= FEW_COPIES * len(X):
+        return None
+    return groups.reshape(-1)
 
 
 def run_race(
@@ -340,27 +400,30 @@ def _result(racers: list[Racer], finalists: list[Racer], weights) -> RaceResult:
 def _gain(racer: Racer, plain: Racer, weights) -> np.ndarray:
     """What each scored row speaks in favour of a racer, against plain axes."""
     observed = np.concatenate([pilot.observed for pilot in racer.pilots])
-    if racer is plain or observed.shape[1] == 1:
+    if racer is plain or not racer.pilots[0].classifies:
         return plain.losses - racer.losses
-    return row_gains(racer.means, plain.means, observed, weights)
+    return row_gains(racer.means, plain.means, observed, weights, classifies=True)
 
 
-def row_gains(means: np.ndarray, plain: np.ndarray, observed: np.ndarray, weights=None):
-    """What each row speaks for one set of answers against a plainer one.
+def row_gains(
+    means: np.ndarray, plain: np.ndarray, observed: np.ndarray, weights=None, *, classifies: bool
+) -> np.ndarray:
+    """Return how much each row speaks for one set of predictions against a plainer one.
 
     Parameters
     ----------
     means, plain, observed : ndarray of shape (n_rows, n_outputs)
-        Probabilities and class indicators, or one column of numbers.
+        Probabilities and class indicators, or responses.
     weights : ndarray of shape (n_rows,), default=None
+    classifies : bool
 
     Returns
     -------
     ndarray of shape (n_rows,)
         Shares of the gain in smooth kappa, or in squared error.
     """
-    if observed.shape[1] == 1:
-        return ((plain - observed) ** 2 - (means - observed) ** 2)[:, 0]
+    if not classifies or observed.shape[1] == 1:
+        return ((plain - observed) ** 2 - (means - observed) ** 2).sum(axis=1)
     return smooth_kappa(means, observed, plain, weights) - smooth_kappa(
         plain, observed, plain, weights
     )

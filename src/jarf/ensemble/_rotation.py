@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from jarf._native import engine
 from jarf._sklearn import Interval
-from jarf.ensemble._backend import backend
-from jarf.ensemble._forest import GrownTree
+from jarf.ensemble._bagged import (
+    CLASSIFIER_CONSTRAINTS,
+    BootstrapForest,
+    ForestClassifierMixin,
+    ForestRegressorMixin,
+)
 from jarf.ensemble._forest_docs import documented
-from jarf.ensemble._growing import Space, Target, narrow, rotate_space
-from jarf.ensemble._oblique import ForestClassifierMixin, ForestRegressorMixin, ObliqueForest
+from jarf.ensemble._growth import Growth, n_candidates
+from jarf.trees import GrownTree, Target, TreePlan, narrow, rotate_columns
 
 _CONSTRAINTS = {
     "n_groups": [Interval(Integral, 1, None, closed="left")],
@@ -25,28 +31,32 @@ _CONSTRAINTS = {
 Rotation = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
-class _RotationForest(ObliqueForest):
+@dataclass(frozen=True, eq=False)
+class RotationGrowth(Growth):
+    """Plain axes of columns that are rotated for every tree."""
+
+    n_candidates: int
+    plain: np.ndarray  # encoded columns that are not rotated
+    scales: np.ndarray
     n_groups: int
     group_size: int | None
     rotation_samples: float
 
-    def _proposal(self, X: np.ndarray, context: Any) -> Any:
-        return backend().Axes(self._n_candidates(X.shape[1]), np.empty(0))
-
-    def _grow(self, X, weights, target: Target, seeds: np.ndarray, context: Any) -> list[GrownTree]:
+    def grow(self, X, weights, target, seeds, context, **options: Any) -> list[GrownTree]:
         # Trees run side by side; threads within the small products would only wait for each other.
         with threadpool_limits(limits=1, user_api="blas"):
-            return super()._grow(X, weights, target, seeds, context)
+            return super().grow(X, weights, target, seeds, context, **options)
 
-    def _space(self, X: np.ndarray, target: Target) -> Callable[[int], Space]:
-        scales = np.where(self._feature_scales > 0, self._feature_scales, 1.0)
+    def plan_of(self, X, target, context, n_jobs) -> Callable[[int], TreePlan]:
+        axes, n_draws = engine().Axes(self.n_candidates, np.empty(0)), self.rules.n_draws(len(X))
 
-        def space_of(seed: int) -> Space:
+        def plan(seed: int) -> TreePlan:
             rng = np.random.default_rng([seed, 1])
-            groups = self._groups(np.flatnonzero(~self._plain_axes), rng)
-            return rotate_space(X, self._rotation(X, target, scales, groups, rng))
+            groups = self._groups(np.flatnonzero(~self.plain), rng)
+            columns = rotate_columns(X, self._rotation(X, target, groups, rng))
+            return TreePlan(columns, axes, n_draws)
 
-        return space_of
+        return plan
 
     def _groups(self, features: np.ndarray, rng: np.random.Generator) -> list[np.ndarray]:
         """Cut columns, in random order, into groups of nearly one size."""
@@ -59,32 +69,44 @@ class _RotationForest(ObliqueForest):
         return np.array_split(features[rng.permutation(n_features)], n_groups)
 
     def _rotation(
-        self,
-        X: np.ndarray,
-        target: Target,
-        scales: np.ndarray,
-        groups: list[np.ndarray],
-        rng: np.random.Generator,
+        self, X: np.ndarray, target: Target, groups: list[np.ndarray], rng: np.random.Generator
     ) -> Rotation:
-        """Make the principal components of every group, each from its own sample of rows.
+        """Compute the principal components of every group, each from its own sample of rows.
 
-        Columns that are no numbers stay as they are.
+        Columns that are not numbers stay as they are.
         """
-        plain = np.flatnonzero(self._plain_axes)
+        plain = np.flatnonzero(self.plain)
         features, loadings, sizes = [plain], [np.ones(len(plain))], [1] * len(plain)
         for group in groups:
             rows = _sample_rows(target, len(X), self.rotation_samples, rng)
-            sample = X.T[group][:, rows] / scales[group, None]
+            sample = X.T[group][:, rows] / self.scales[group, None]
             sample -= sample.mean(axis=1, keepdims=True)
             components = np.linalg.eigh(sample @ sample.T)[1].T
             features.append(np.tile(group, len(group)))
-            loadings.append((components / scales[group]).ravel())
+            loadings.append((components / self.scales[group]).ravel())
             sizes += [len(group)] * len(group)
         starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
         return (
             starts,
             np.concatenate(features).astype(np.int32),
             narrow(np.concatenate(loadings)),
+        )
+
+
+class _RotationForest(BootstrapForest):
+    n_groups: int
+    group_size: int | None
+    rotation_samples: float
+
+    def _growth(self, X, weights, target, stages) -> Growth:
+        return RotationGrowth(
+            self._rules(),
+            n_candidates(self.max_features, X.shape[1]),
+            self._plain_axes,
+            np.where(self.feature_scales_ > 0, self.feature_scales_, 1.0),
+            self.n_groups,
+            self.group_size,
+            self.rotation_samples,
         )
 
 
@@ -155,7 +177,11 @@ class RotationForestClassifier(ForestClassifierMixin, _RotationForest):
     array([0, 0, 0])
     """
 
-    _parameter_constraints = {**ForestClassifierMixin._parameter_constraints, **_CONSTRAINTS}  # noqa: RUF012
+    _parameter_constraints = {  # noqa: RUF012
+        **BootstrapForest._parameter_constraints,
+        **CLASSIFIER_CONSTRAINTS,
+        **_CONSTRAINTS,
+    }
 
     def __init__(
         self,
@@ -182,7 +208,27 @@ class RotationForestClassifier(ForestClassifierMixin, _RotationForest):
         categorical_features="from_dtype",
         class_weight=None,
     ):
-        self._assign(locals())
+        self.n_estimators = n_estimators
+        self.criterion = criterion
+        self.n_groups = n_groups
+        self.group_size = group_size
+        self.rotation_samples = rotation_samples
+        self.max_features = max_features
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_impurity_decrease = min_impurity_decrease
+        self.bootstrap = bootstrap
+        self.max_samples = max_samples
+        self.oob_score = oob_score
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.warm_start = warm_start
+        self.categorical_features = categorical_features
+        self.class_weight = class_weight
 
 
 @documented
@@ -229,7 +275,10 @@ class RotationForestRegressor(ForestRegressorMixin, _RotationForest):
     True
     """
 
-    _parameter_constraints = {**ObliqueForest._parameter_constraints, **_CONSTRAINTS}  # noqa: RUF012
+    _parameter_constraints = {  # noqa: RUF012
+        **BootstrapForest._parameter_constraints,
+        **_CONSTRAINTS,
+    }
 
     def __init__(
         self,
@@ -254,4 +303,22 @@ class RotationForestRegressor(ForestRegressorMixin, _RotationForest):
         warm_start=False,
         categorical_features="from_dtype",
     ):
-        self._assign(locals())
+        self.n_estimators = n_estimators
+        self.n_groups = n_groups
+        self.group_size = group_size
+        self.rotation_samples = rotation_samples
+        self.max_features = max_features
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_impurity_decrease = min_impurity_decrease
+        self.bootstrap = bootstrap
+        self.max_samples = max_samples
+        self.oob_score = oob_score
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.warm_start = warm_start
+        self.categorical_features = categorical_features

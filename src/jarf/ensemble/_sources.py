@@ -2,7 +2,7 @@
 
 A source is fitted by ``SOURCES[name](table, target, rng, n_jobs)``; its ``gradients(table, target,
 n_jobs)`` are of shape (n, d), in standardised coordinates, at the rows it was fitted on or at any
-others. A user's own is passed in place of a name: :class:`ModelSource`, :class:`GivenGradients`, or
+others. Of several outputs, each row's gradient is that of one: its class, or all responses in turn. A user's own is passed in place of a name: :class:`ModelSource`, :class:`GivenGradients`, or
 any function of the same arguments.
 """
 
@@ -15,9 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 from scipy import linalg
 
-from jarf.ensemble._backend import backend
-from jarf.ensemble._forest import Forest
-from jarf.ensemble._growing import Limits, Target, grow_tree, grow_trees, make_space
+from jarf._native import engine
 from jarf.gradients import (
     Differences,
     column_std,
@@ -25,13 +23,18 @@ from jarf.gradients import (
     gradient_blocks,
     robust_scale,
 )
-from jarf.surrogate import (
-    KernelSurrogateClassifier,
-    KernelSurrogateRegressor,
-    PackedForest,
-    fit_copy,
+from jarf.surrogate import KernelSurrogateClassifier, KernelSurrogateRegressor, fit_copy
+from jarf.trees import (
+    ClassTarget,
+    Forest,
+    Limits,
+    Target,
+    TreePlan,
+    grow_forest,
+    make_columns,
+    stream,
+    tree_seeds,
 )
-from jarf.surrogate._packed import NODE
 
 # Surrogates of a Jacobian forest: their size, and the step of their differences in robust standard
 # deviations. Long steps average the noise of a forest out.
@@ -123,21 +126,15 @@ def _has_three_values(column: np.ndarray) -> bool:
     return len(inner) > 0
 
 
-def grow_surrogate(Z, target: Target, weights, rng, n_jobs) -> PackedForest:
-    """A small plain forest on the native engine, packed for exact differences."""
+def grow_surrogate(Z, target: Target, weights, rng, n_jobs) -> Forest:
+    """Grow a small plain forest."""
     n, d = Z.shape
-    space = make_space(np.asfortranarray(Z), n_jobs)
-    axes = backend().Axes(max(1, int(np.sqrt(d))), np.empty(0))
-
-    def grow_one(seed, stop):
-        draws = np.random.RandomState(seed % 2**32).randint(n, size=n)
-        counts = np.bincount(draws, minlength=n) * weights
-        return grow_tree(space, axes, target, counts, seed, Limits(), stop)
-
-    seeds = rng.randint(np.iinfo(np.int64).max, size=N_TREES, dtype=np.int64)
-    forest = Forest.empty(d, target.n_classes).extended(grow_trees(grow_one, seeds, n_jobs, 0))
-    nodes = np.ascontiguousarray(forest.nodes).view(NODE).reshape(-1)
-    return PackedForest(nodes, forest.roots, forest.values, d)
+    axes = engine().Axes(max(1, int(np.sqrt(d))), np.empty(0))
+    plan = TreePlan(make_columns(np.asfortranarray(Z), n_jobs), axes, n_draws=n)
+    seeds = tree_seeds(rng, N_TREES)
+    return grow_forest(
+        lambda seed: plan, target, weights, seeds, Limits(), n_features=d, n_jobs=n_jobs
+    )
 
 
 def steps_of(Z: np.ndarray, step: float = STEP) -> np.ndarray:
@@ -163,7 +160,7 @@ class Source(Protocol):
 class ForestSource:
     """Exact differences of a forest."""
 
-    forest: PackedForest
+    forest: Forest
     differences: Differences
 
     @classmethod
@@ -179,7 +176,7 @@ class ForestSource:
         return self.at(table.Z, target, n_jobs)
 
     def at(self, Z, target: Target, n_jobs) -> np.ndarray:
-        output = target.labels if target.n_classes else None
+        output = target.observed_outputs() if target.n_outputs > 1 else None
         blocks = forest_gradients(self.forest, Z, output, self.differences, n_jobs)
         return np.concatenate([block[:, 0] for block in blocks])
 
@@ -257,18 +254,14 @@ class KernelSource:
             columns = np.sort(rng.permutation(d)[:MAX_KERNEL_COLUMNS])
         Z = table.Z[:, columns].astype(np.float64)
         n_rows = int(np.clip(len(Z) // 3, *KERNEL_ROWS))
-        model: Any
-        if target.n_classes:
-            model = KernelSurrogateClassifier(n_rows, random_state=rng).fit(Z, target.labels)
-        else:
-            model = KernelSurrogateRegressor(n_rows, random_state=rng).fit(Z, target.responses)
-        return cls(columns, model)
+        kind = KernelSurrogateClassifier if target.n_classes else KernelSurrogateRegressor
+        return cls(columns, kind(n_rows, random_state=rng).fit(Z, target.answers()))
 
     def gradients(self, table: Table, target: Target, n_jobs) -> np.ndarray:
         Z = table.Z[:, self.columns].astype(np.float64)
-        output = np.zeros(len(Z), dtype=np.intp)
-        if target.n_classes:
-            output = np.searchsorted(self.model.classes_, target.labels)
+        output = target.observed_outputs()
+        if isinstance(target, ClassTarget):
+            output = np.searchsorted(self.model.classes_, output)
         back = np.zeros(table.Z.shape)
         back[:, self.columns] = self.model.gradients(Z, output)
         return back
@@ -304,7 +297,7 @@ class ModelSource:
     model: Any
 
     def __call__(self, table: Table, target: Target, rng, n_jobs) -> FittedModel:
-        Z, y = table.Z.astype(np.float64), _answers(target)
+        Z, y = table.Z.astype(np.float64), target.answers()
         weights = None if np.ptp(table.weights) == 0 else table.weights
         model = fit_copy(self.model, Z, y, sample_weight=weights, random_state=rng, n_jobs=n_jobs)
         steps = steps_of(table.Z, table.step)
@@ -320,12 +313,11 @@ class FittedModel:
 
     def gradients(self, table: Table, target: Target, n_jobs) -> np.ndarray:
         Z = table.Z.astype(np.float64)
-        blocks = gradient_blocks(self.model, Z, _answers(target), self.differences, n_jobs=n_jobs)
-        return np.concatenate([block[:, 0] for block in blocks])
-
-
-def _answers(target: Target) -> np.ndarray:
-    return target.labels if target.n_classes else target.responses
+        blocks = gradient_blocks(self.model, Z, target.answers(), self.differences, n_jobs=n_jobs)
+        found = np.concatenate(list(blocks))
+        if found.shape[1] == 1:
+            return found[:, 0]
+        return found[np.arange(len(found)), target.observed_outputs()]
 
 
 @dataclass(frozen=True, eq=False)
@@ -367,15 +359,36 @@ SOURCES: dict[str, Fit] = {
 }
 
 
-def fit_sources(sources, table: Table, target: Target, rng, n_jobs) -> dict[Any, Source]:
+def fit_sources(
+    sources, table: Table, target: Target, seed: int, part: str, n_jobs
+) -> dict[Any, Source]:
     """Fit these surrogates, given by name or as they are.
 
-    A seed is drawn for every name, so that none shifts another.
+    Parameters
+    ----------
+    sources : iterable of str or callable
+    table : Table
+    target : Target
+        Several responses are brought to one scale.
+    seed : int
+    part : str
+        Names the part of the fit. Every source has a stream of random numbers of its own.
+    n_jobs : int
+
+    Returns
+    -------
+    dict
+        The fitted sources, by what they were given as.
     """
     fitted = {}
-    for source in dict.fromkeys([*SOURCES, *(s for s in sources if not isinstance(s, str))]):
-        seed = rng.randint(np.iinfo(np.int32).max)
-        if source in sources:
-            fit = SOURCES[source] if isinstance(source, str) else source
-            fitted[source] = fit(table, target, np.random.RandomState(seed), n_jobs)
+    for number, source in enumerate(dict.fromkeys(sources)):
+        own = not isinstance(source, str)
+        rng = stream(seed, part, f"own source {number}" if own else source)
+        fit = source if own else SOURCES[source]
+        fitted[source] = fit(table, comparable(target), rng, n_jobs)
     return fitted
+
+
+def comparable(target: Target) -> Target:
+    """Return the target with several responses on one scale."""
+    return target if isinstance(target, ClassTarget) else target.standardised()

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
+from jarf._native import engine
 from jarf._sklearn import Interval
-from jarf.ensemble._backend import backend
+from jarf.ensemble._bagged import (
+    CLASSIFIER_CONSTRAINTS,
+    BootstrapForest,
+    ForestClassifierMixin,
+    ForestRegressorMixin,
+)
 from jarf.ensemble._forest_docs import documented
-from jarf.ensemble._growing import narrow
-from jarf.ensemble._oblique import ForestClassifierMixin, ForestRegressorMixin, ObliqueForest
+from jarf.ensemble._growth import Growth, n_candidates
+from jarf.trees import narrow
 
 _CONSTRAINTS = {
     "density": [Interval(Real, 0.0, 1.0, closed="right"), None],
@@ -19,29 +26,39 @@ _CONSTRAINTS = {
 }
 
 
-class _SPORF(ObliqueForest):
+@dataclass(frozen=True, eq=False)
+class SparseGrowth(Growth):
+    """Sparse sums of columns with random signs as candidates."""
+
+    n_candidates: int
+    mean_size: float
+    scales: np.ndarray
+    chances: np.ndarray
+
+    def proposal(self, context: Any) -> Any:
+        return engine().SparseRandom(self.n_candidates, self.mean_size, self.scales, self.chances)
+
+
+class _SPORF(BootstrapForest):
     density: float | None
     standardize: bool
 
-    def _proposal(self, X: np.ndarray, context: Any) -> Any:
+    def _growth(self, X, weights, target, stages) -> Growth:
         n_features = X.shape[1]
-        density = self.density
-        if density is None:
-            density = min(1.0, 2.0 / n_features)
+        density = min(1.0, 2.0 / n_features) if self.density is None else self.density
         scales = np.ones(n_features)
         if self.standardize:
-            deviations = self._feature_scales
-            scales = 1.0 / np.where(deviations > 0, deviations, 1.0)
+            scales = 1.0 / np.where(self.feature_scales_ > 0, self.feature_scales_, 1.0)
         scales[self._plain_axes] = 0.0  # never part of a sum
-        n_candidates = self._n_candidates(n_features)
+        tried = n_candidates(self.max_features, n_features)
         if self.max_features is None:
-            n_candidates = int(np.ceil(2 * np.sqrt(n_features)))
-        return backend().SparseRandom(
-            n_candidates, density * n_features, narrow(scales), self._chances()
+            tried = int(np.ceil(2 * np.sqrt(n_features)))
+        return SparseGrowth(
+            self._rules(), tried, density * n_features, narrow(scales), self._chances()
         )
 
     def _chances(self) -> np.ndarray:
-        """Chances of the outputs: many levels raise a column's chance by their root only."""
+        """Chances of encoded columns: many levels raise a column's chance by their root only."""
         if not self._plain_axes.any():
             return np.empty(0)
         n_outputs = np.bincount(self.table_.output_columns_)
@@ -97,7 +114,11 @@ class SPORFClassifier(ForestClassifierMixin, _SPORF):
     array([0, 0, 0])
     """
 
-    _parameter_constraints = {**ForestClassifierMixin._parameter_constraints, **_CONSTRAINTS}  # noqa: RUF012
+    _parameter_constraints = {  # noqa: RUF012
+        **BootstrapForest._parameter_constraints,
+        **CLASSIFIER_CONSTRAINTS,
+        **_CONSTRAINTS,
+    }
 
     def __init__(
         self,
@@ -123,7 +144,26 @@ class SPORFClassifier(ForestClassifierMixin, _SPORF):
         categorical_features="from_dtype",
         class_weight=None,
     ):
-        self._assign(locals())
+        self.n_estimators = n_estimators
+        self.criterion = criterion
+        self.max_features = max_features
+        self.density = density
+        self.standardize = standardize
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_impurity_decrease = min_impurity_decrease
+        self.bootstrap = bootstrap
+        self.max_samples = max_samples
+        self.oob_score = oob_score
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.warm_start = warm_start
+        self.categorical_features = categorical_features
+        self.class_weight = class_weight
 
 
 @documented
@@ -168,7 +208,10 @@ class SPORFRegressor(ForestRegressorMixin, _SPORF):
     True
     """
 
-    _parameter_constraints = {**ObliqueForest._parameter_constraints, **_CONSTRAINTS}  # noqa: RUF012
+    _parameter_constraints = {  # noqa: RUF012
+        **BootstrapForest._parameter_constraints,
+        **_CONSTRAINTS,
+    }
 
     def __init__(
         self,
@@ -192,4 +235,21 @@ class SPORFRegressor(ForestRegressorMixin, _SPORF):
         warm_start=False,
         categorical_features="from_dtype",
     ):
-        self._assign(locals())
+        self.n_estimators = n_estimators
+        self.max_features = max_features
+        self.density = density
+        self.standardize = standardize
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_impurity_decrease = min_impurity_decrease
+        self.bootstrap = bootstrap
+        self.max_samples = max_samples
+        self.oob_score = oob_score
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.warm_start = warm_start
+        self.categorical_features = categorical_features

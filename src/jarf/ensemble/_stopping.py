@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jarf.ensemble._forest import Forest
+from jarf.trees import Forest
 
 SIZES = (2, 5, 10, 20, 40, 80)
 # A loss that exceeds the least by more standard errors than this is clearly worse.
@@ -55,8 +55,8 @@ class CutBack:
         stops = np.arange(len(self.nodes))
         for inner in self.levels:
             small = inner[self.n_rows[inner] < size]
-            for side in (2, 3):
-                stops[self.nodes[small, side]] = stops[small]
+            for side in ("left", "right"):
+                stops[self.nodes[side][small]] = stops[small]
         return stops
 
     def answers(self, leaves: np.ndarray, size: int) -> Answers:
@@ -67,18 +67,19 @@ class CutBack:
 def _levels(forest: Forest) -> Iterator[np.ndarray]:
     """The inner nodes of all trees, depth by depth."""
     nodes = forest.roots.astype(np.int64)
-    while len(inner := nodes[forest.nodes[nodes, 0] != -1]):
+    is_leaf, left, right = forest.is_leaf, forest.nodes["left"], forest.nodes["right"]
+    while len(inner := nodes[~is_leaf[nodes]]):
         yield inner
-        nodes = forest.nodes[inner, 2:].reshape(-1).astype(np.int64)
+        nodes = np.stack([left[inner], right[inner]], axis=1).reshape(-1).astype(np.int64)
 
 
 def _node_values(forest: Forest, levels: list[np.ndarray]) -> np.ndarray:
     """Means of the training rows in every node, inner ones too."""
-    leaf = forest.nodes[:, 0] == -1
-    sums = np.zeros((len(forest.nodes), forest.values.shape[1]))
-    sums[leaf] = forest.values[forest.nodes[leaf, 2]] * forest.weights[leaf, None]
+    leaf = np.flatnonzero(forest.is_leaf)
+    sums = np.zeros((len(forest.nodes), forest.n_raw))
+    sums[leaf] = forest.leaf_values(leaf) * forest.weights[leaf, None]
     for inner in reversed(levels):
-        sums[inner] = sums[forest.nodes[inner, 2]] + sums[forest.nodes[inner, 3]]
+        sums[inner] = sums[forest.nodes["left"][inner]] + sums[forest.nodes["right"][inner]]
     return sums / forest.weights[:, None]
 
 
@@ -126,5 +127,5 @@ def choose_size(
 def mean_and_error(values: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
     """Return a weighted mean and its standard error."""
     mean = float(np.average(values, weights=weights))
-    variance = np.average((values - mean) ** 2, weights=weights)
-    return mean, float(np.sqrt(variance / len(values)))
+    spread = np.sqrt(np.sum((weights * (values - mean)) ** 2))
+    return mean, float(spread / np.sum(weights))

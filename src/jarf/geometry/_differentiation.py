@@ -9,7 +9,8 @@ import numpy as np
 
 from jarf.geometry._map import LinearMap
 from jarf.gradients import EJOP, Differences, WideEJOP, gradient_blocks, sum_blocks
-from jarf.surrogate import PackedForest, is_packable, output_index, pack, thaw
+from jarf.surrogate import output_index, thaw
+from jarf.trees import Forest, find_trees
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +54,7 @@ class Differentiation:
         differences = Differences(steps, low, high, scheme, boundary, toggled)
         inner = thaw(surrogate)
         classes = getattr(inner, "classes_", None)
-        model = pack(inner) if is_packable(inner) else inner
+        model = find_trees(inner) or inner
         return cls(model, classes, standardise, differences, outputs, moves)
 
     def ejop(self, X, labels, weights=None, *, keep=False, n_jobs=None) -> EJOP | WideEJOP:
@@ -75,7 +76,7 @@ class Differentiation:
         """
         if self.standardise is not None:
             X = self.standardise.transform(X)
-        packed = isinstance(self.surrogate, PackedForest)
+        packed = isinstance(self.surrogate, Forest)
         if packed and self.classes_ is not None and self.outputs == "observed":
             labels = output_index(self, labels)
         blocks = gradient_blocks(

@@ -13,7 +13,6 @@ from jarf.gradients._probes import (
     probe_positions,
     robust_scale,
 )
-from jarf.gradients._tree_differences import forest_differences, reference_differences
 from jarf.gradients._wide import WIDE_FROM, WideEJOP
 
 __all__ = [
@@ -28,12 +27,10 @@ __all__ = [
     "ejop_of_batches",
     "expected_jacobian_outer_product",
     "first_rows",
-    "forest_differences",
     "forest_gradients",
     "gradient_blocks",
     "learning_rows",
     "probe_positions",
-    "reference_differences",
     "robust_scale",
     "sum_blocks",
 ]

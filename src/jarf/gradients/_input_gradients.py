@@ -1,7 +1,7 @@
 """Gradients of any surrogate with respect to its inputs, a block of rows at a time.
 
-Three ways lead to them: a model that knows its own gradients is asked, scikit-learn's forests
-go through the exact kernel, and everything else is probed in bounded batches.
+Three ways lead to them: a model that knows its own gradients is asked, tree ensembles that can be
+read go through the exact kernel, and everything else is probed in bounded batches.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import numpy as np
 from jarf._sklearn import is_classifier
 from jarf._threads import thread_map
 from jarf.gradients._probes import probe_positions
-from jarf.gradients._tree_differences import forest_differences
-from jarf.surrogate import PackedForest, is_packable, output_index, outputs_of, pack, thaw
+from jarf.surrogate import output_index, outputs_of, thaw
+from jarf.trees import Forest, find_trees, forest_differences
 
 # A batch of probes handed to a generic model holds at most this many values (64 MB of float64).
 BATCH_VALUES = 8_000_000
@@ -54,8 +54,8 @@ def gradient_blocks(
 
     Parameters
     ----------
-    model : estimator or PackedForest
-        Fitted surrogate. A packed forest knows no labels: ``y`` then holds numbers of outputs.
+    model : estimator or Forest
+        Fitted surrogate. A forest knows no labels: ``y`` then holds numbers of outputs.
     X : ndarray of shape (n_rows, n_features)
     y : ndarray of shape (n_rows,) or None
         Observed labels, where ``outputs="observed"`` and the model is a classifier.
@@ -69,7 +69,7 @@ def gradient_blocks(
     ndarray of shape (block, 1 or n_outputs, n_features)
     """
     inner = thaw(model)
-    if isinstance(inner, PackedForest):
+    if isinstance(inner, Forest):
         chosen = None if inner.n_outputs == 1 or outputs == "all" else np.asarray(y, np.int32)
         yield from forest_gradients(inner, X, chosen, differences, n_jobs)
         return
@@ -77,10 +77,14 @@ def gradient_blocks(
     output = output_index(inner, y) if observed else None
     if hasattr(inner, "input_gradients"):
         yield from _own(inner, X, output)
-    elif is_packable(inner):
-        yield from forest_gradients(pack(inner), X, output, differences, n_jobs)
-    else:
+        return
+    forest = find_trees(inner)
+    if forest is None:
         yield from _probed(inner, X, output, differences)
+        return
+    if forest.link == "logit" and not is_classifier(inner):
+        output = np.ones(len(X), np.int32)  # a regressor predicts the second probability only
+    yield from forest_gradients(forest, X, output, differences, n_jobs)
 
 
 def _row_blocks(n_rows: int, values_per_row: int) -> list[slice]:
@@ -106,13 +110,13 @@ def _own(model, X, output):
 
 
 def forest_gradients(
-    forest: PackedForest, X, output, differences: Differences, n_jobs=None
+    forest: Forest, X, output, differences: Differences, n_jobs=None
 ) -> Iterator[np.ndarray]:
-    """Yield exact finite differences of a packed forest, as :func:`gradient_blocks` does.
+    """Yield exact finite differences of a forest, as :func:`gradient_blocks` does.
 
     Parameters
     ----------
-    forest : PackedForest
+    forest : Forest
     X : ndarray of shape (n_rows, n_features)
     output : ndarray of shape (n_rows,), dtype int32, or None
         The output to differentiate in each row; None means all outputs.
@@ -123,7 +127,7 @@ def forest_gradients(
     ------
     ndarray of shape (block, 1 or n_outputs, n_features)
     """
-    forest.native()  # checked once, before threads share it
+    forest.checked()  # once, before threads share it
 
     def block(rows):
         upper, lower = differences.positions(X[rows])
@@ -132,6 +136,8 @@ def forest_gradients(
         return _quotient(change, upper, lower)
 
     n_kept = forest.n_outputs if output is None else 1
+    if forest.link != "identity":  # both sides of every output are held
+        n_kept = 2 * forest.n_outputs
     yield from thread_map(block, _row_blocks(len(X), n_kept * X.shape[1]), n_jobs)
 
 

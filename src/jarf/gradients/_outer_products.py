@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import blas
 
-from jarf._native import kernels
+from jarf._native import engine
 
 # Above this share of non-zero entries BLAS is faster than skipping the zeros.
 DENSE_SHARE = 0.15
@@ -22,11 +22,9 @@ def add_outer_products(lower: np.ndarray, rows: np.ndarray, weights=None) -> Non
     rows : ndarray of shape (n_rows, n_features)
     weights : ndarray of shape (n_rows,), default=None
     """
-    module = kernels()
-    sparse = np.count_nonzero(rows) < DENSE_SHARE * rows.size
-    if module is not None and sparse:
+    if np.count_nonzero(rows) < DENSE_SHARE * rows.size:
         rows = np.ascontiguousarray(rows)
-        module.add_outer_products(rows, _NO_WEIGHTS if weights is None else weights, lower)
+        engine().add_outer_products(rows, _NO_WEIGHTS if weights is None else weights, lower)
         return
     if weights is not None:
         rows = rows * np.sqrt(weights)[:, None]

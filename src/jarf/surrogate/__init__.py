@@ -11,20 +11,16 @@ from jarf.surrogate._model import (
     outputs_of,
     thaw,
 )
-from jarf.surrogate._packed import PackedForest, is_packable, pack
 
 __all__ = [
     "KernelSurrogateClassifier",
     "KernelSurrogateRegressor",
-    "PackedForest",
     "check_columns",
     "check_surrogate",
     "default_surrogate",
     "fit_copy",
     "is_frozen",
-    "is_packable",
     "output_index",
     "outputs_of",
-    "pack",
     "thaw",
 ]

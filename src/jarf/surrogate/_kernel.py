@@ -249,15 +249,19 @@ class KernelSurrogateRegressor(RegressorMixin, _KernelSurrogate):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
 
         Returns
         -------
         self
         """
-        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
-        y = np.asarray(y, dtype=np.float64)
-        return self._fit_outputs(X, y[:, None], np.zeros(len(X), dtype=np.intp))
+        several = np.ndim(y) == 2 and np.shape(y)[1] > 1
+        X, y = validate_data(
+            self, X, y, dtype=np.float64, y_numeric=True, multi_output=several
+        )
+        outputs = np.asarray(y, dtype=np.float64).reshape(len(X), -1)
+        # The metric is refined by the gradients of all outputs in turn.
+        return self._fit_outputs(X, outputs, np.arange(len(X)) % outputs.shape[1])
 
     def predict(self, X):
         """The target of each row.
@@ -268,11 +272,12 @@ class KernelSurrogateRegressor(RegressorMixin, _KernelSurrogate):
 
         Returns
         -------
-        ndarray of shape (n_samples,)
+        ndarray of shape (n_samples,) or (n_samples, n_outputs)
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
-        return self._answer(X)[:, 0]
+        answer = self._answer(X)
+        return answer[:, 0] if answer.shape[1] == 1 else answer
 
 
 def _distances(A, B):

@@ -26,6 +26,7 @@ def fit_table(
     sample_weight=None,
     reset: bool = True,
     ensure_min_samples: int = 1,
+    several_outputs: bool = False,
 ):
     """Validate a training table and turn it into a float matrix.
 
@@ -48,17 +49,22 @@ def fit_table(
     reset : bool, default=True
         False keeps a fitted ``table_`` (warm start).
     ensure_min_samples : int, default=1
+    several_outputs : bool, default=False
+        Whether ``y`` may have several columns.
 
     Returns
     -------
     X : ndarray of shape (n_samples, n_outputs)
-    y : ndarray of shape (n_samples,)
+    y : ndarray of shape (n_samples,) or (n_samples, n_responses)
     """
-    _refuse_several_outputs(y)
+    several_outputs = several_outputs and _has_several_outputs(y)
+    if not several_outputs:
+        _refuse_several_outputs(y)
     X = _as_table(X, dtype, order)
     chosen = getattr(estimator, "categorical_features", "from_dtype")
     checks = {
         "y_numeric": not classifies,
+        "multi_output": several_outputs,
         "ensure_min_samples": ensure_min_samples,
         "estimator": estimator,
     }
@@ -192,6 +198,11 @@ def _without_narwhals() -> bool:
     except ImportError:  # frames of numbers still work
         return True
     return False
+
+
+def _has_several_outputs(y) -> bool:
+    shape = np.shape(y)
+    return len(shape) == 2 and shape[1] > 1
 
 
 def _refuse_several_outputs(y) -> None:

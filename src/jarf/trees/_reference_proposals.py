@@ -54,7 +54,7 @@ class NodeView(NamedTuple):
     weights: np.ndarray
     classes: np.ndarray | None  # numbered within the node
     n_classes: int
-    responses: np.ndarray | None  # centred within the node
+    responses: np.ndarray | None  # (n_node_rows, n_responses)
     rng: Rng
     rows: np.ndarray  # their numbers in the training matrix
 
@@ -291,6 +291,8 @@ class CanonicalCorrelation:
     def _components(self, node: NodeView, rows: np.ndarray) -> list[np.ndarray] | None:
         """Return the directions, or None where rows or labels do not vary."""
         weights = node.weights[rows]
+        if not _sum(weights) > 0:
+            weights = np.ones(len(rows))
         roots = np.sqrt(weights / _sum(weights))
         x = node.X[rows][:, self.features].astype(float)
         means = _sum((roots * roots)[:, None] * x)
@@ -333,9 +335,7 @@ class CanonicalCorrelation:
         """Return the standardised scatter with the labels, and the number of components."""
         if node.classes is None:
             assert node.responses is not None
-            y = node.responses[rows]
-            y = roots * (y - _sum(roots * roots * y))
-            return _sum(y[:, None] * x)[None, :], int(_sum(y * y) > 0)
+            return self._response_links(node.responses[rows], roots, x)
         classes = node.classes[rows]
         links, shares = np.zeros((node.n_classes, x.shape[1])), np.zeros(node.n_classes)
         np.add.at(links, classes, roots[:, None] * x)
@@ -343,6 +343,21 @@ class CanonicalCorrelation:
         seen = shares > 0
         links[seen] /= np.sqrt(shares[seen])[:, None]
         return links, min(x.shape[1], int(seen.sum()) - 1)
+
+    @staticmethod
+    def _response_links(
+        responses: np.ndarray, roots: np.ndarray, x: np.ndarray
+    ) -> tuple[np.ndarray, int]:
+        links = []
+        n_varying = 0
+        for y in responses.T:
+            y = roots * (y - _sum(roots * roots * y))
+            link, squares = _sum(y[:, None] * x), _sum(y * y)
+            n_varying += int(squares > 0)
+            if squares > 0 and responses.shape[1] > 1:
+                link = link / math.sqrt(squares)
+            links.append(link)
+        return np.array(links), min(x.shape[1], n_varying)
 
 
 class LargeNodes:

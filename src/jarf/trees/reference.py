@@ -8,13 +8,16 @@ exactly. ``JARF_NO_NATIVE=1`` runs the forests on it.
 from __future__ import annotations
 
 import math
+from copy import copy
 from heapq import heappop, heappush
 from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from jarf.ensemble._reference_proposals import (
+from jarf.trees._forest import NODE
+from jarf.trees._reference_proposals import (
     Axes,
     CanonicalCorrelation,
     GradientDraws,
@@ -25,22 +28,30 @@ from jarf.ensemble._reference_proposals import (
     Sequence,
     SparseRandom,
 )
+from jarf.trees._reference_targets import Entropy, Gini, Newton, SquaredError
 
 __all__ = [
     "Axes",
     "CanonicalCorrelation",
-    "CheckedObliqueForest",
+    "CheckedForest",
+    "Entropy",
+    "Gini",
     "GradientDraws",
     "Gradients",
     "LargeNodes",
+    "Limits",
+    "Newton",
     "RotatedColumns",
     "Sequence",
     "SparseRandom",
+    "SquaredError",
     "TrainingColumns",
+    "add_outer_products",
     "add_predictions",
     "bin_columns",
     "find_leaves",
     "grow_tree",
+    "tree_differences",
 ]
 
 
@@ -54,7 +65,7 @@ class TrainingColumns(NamedTuple):
     n_bins: np.ndarray
 
 
-class CheckedObliqueForest(NamedTuple):
+class CheckedForest(NamedTuple):
     """The arrays of a fitted forest."""
 
     nodes: np.ndarray
@@ -65,6 +76,11 @@ class CheckedObliqueForest(NamedTuple):
     values: np.ndarray
     n_pure: int
     n_features: int
+
+
+def Limits(**limits: Any) -> SimpleNamespace:
+    """When a node is split no further, under the names of the estimators."""
+    return SimpleNamespace(**limits)
 
 
 def bin_columns(*arrays: np.ndarray) -> None:
@@ -94,103 +110,6 @@ def between(low: float, high: float) -> np.float32:
     return middle if middle < high else np.float32(low)
 
 
-class _Classes:
-    """Weights of the classes on both sides of a threshold."""
-
-    min_side = 0.0
-
-    def __init__(self, labels: np.ndarray, weights: np.ndarray, criterion: int) -> None:
-        self.all_labels, self.all_weights, self.criterion = labels, weights, criterion
-
-    def part(self, weight: float) -> float:
-        if self.criterion == 0:
-            return weight * weight
-        return weight * math.log2(weight) if weight > 0 else 0.0
-
-    def side(self, parts: float, total: float) -> float:
-        return parts / total if self.criterion == 0 else parts - self.part(total)
-
-    def enter(self, rows: np.ndarray) -> None:
-        labels, self.weights = self.all_labels[rows], self.all_weights[rows]
-        self.present = list(dict.fromkeys(labels.tolist()))
-        number = {label: local for local, label in enumerate(self.present)}
-        self.classes = np.array([number[label] for label in labels.tolist()])
-        self.totals = np.bincount(self.classes, self.weights).tolist()
-        self.total = float(np.cumsum(self.weights)[-1])
-        self.parts = sum(self.part(weight) for weight in self.totals)
-        self.responses = None
-        self.n_classes = len(self.present)
-        self.is_pure = self.n_classes == 1
-        self.score = self.side(self.parts, self.total)
-
-    def leaf(self, values: list[Any], n_outputs: int) -> int:
-        if self.is_pure:
-            return -1 - self.present[0]
-        row = np.zeros(n_outputs)
-        row[self.present] = np.array(self.totals) / self.total
-        values.append(row)
-        return len(values) - 1
-
-    def all_right(self) -> None:
-        self.left = [0.0] * self.n_classes
-        self.left_total = self.left_parts = 0.0
-        self.right_parts = self.parts
-
-    def move_row(self, i: int) -> None:
-        c, weight = self.classes[i], float(self.weights[i])
-        left = self.left[c]
-        right = self.totals[c] - left
-        self.left_parts += self.part(left + weight) - self.part(left)
-        self.right_parts += self.part(right - weight) - self.part(right)
-        self.left[c] = left + weight
-        self.left_total += weight
-
-    def split_score(self) -> float:
-        right_total = self.total - self.left_total
-        if min(self.left_total, right_total) < self.min_side or not right_total > 0:
-            return -math.inf
-        return self.side(self.left_parts, self.left_total) + self.side(
-            self.right_parts, right_total
-        )
-
-
-class _Responses:
-    """Sums of responses on both sides of a threshold."""
-
-    classes, n_classes, min_side = None, 0, 0.0
-
-    def __init__(self, responses: np.ndarray, weights: np.ndarray) -> None:
-        self.all_responses, self.all_weights = responses, weights
-
-    def enter(self, rows: np.ndarray) -> None:
-        y, self.weights = self.all_responses[rows], self.all_weights[rows]
-        self.total = float(np.cumsum(self.weights)[-1])
-        self.is_pure = bool(y.min() == y.max())
-        weighted_sum = float(np.cumsum(self.weights * y)[-1])
-        self.mean = float(y[0]) if self.is_pure else weighted_sum / self.total
-        self.responses = y - self.mean
-        self.sum = float(np.cumsum(self.weights * self.responses)[-1])
-        self.score = self.sum * self.sum / self.total
-
-    def leaf(self, values: list[Any], n_outputs: int) -> int:
-        values.append(np.array([self.mean]))
-        return len(values) - 1
-
-    def all_right(self) -> None:
-        self.left_total = self.left_sum = 0.0
-
-    def move_row(self, i: int) -> None:
-        self.left_total += float(self.weights[i])
-        self.left_sum += float(self.weights[i] * self.responses[i])
-
-    def split_score(self) -> float:
-        right_total, right_sum = self.total - self.left_total, self.sum - self.left_sum
-        if min(self.left_total, right_total) < self.min_side or not right_total > 0:
-            return -math.inf
-        left = self.left_sum * self.left_sum / self.left_total
-        return left + right_sum * right_sum / right_total
-
-
 class _Found(NamedTuple):
     score: float
     threshold: np.float32
@@ -203,17 +122,20 @@ class _Found(NamedTuple):
 class _Grower:
     """One tree."""
 
-    def __init__(self, columns, proposal, target, seed, limits, n_outputs) -> None:
+    def __init__(self, columns, proposal, target, weights, seed, limits) -> None:
         self.X = columns.values.T
         self.proposal, self.target, self.limits = proposal, target, limits
-        self.rng, self.n_outputs = Rng(seed), n_outputs
-        self.nodes: list[list[int]] = []
+        whole = target.weigh(weights, limits.min_weight_fraction_leaf)
+        self.min_gain = limits.min_impurity_decrease * whole
+        self.rng = Rng(seed)
+        self.nodes: list[tuple[int, float, int, int]] = []
         self.weights: list[float] = []
         self.gains: list[float] = []
         self.starts = [0]
         self.features: list[int] = []
         self.loadings: list[float] = []
         self.values: list[np.ndarray] = []
+        self.leaves = np.full(len(weights), -1, np.int32)
 
     def depth_first(self, rows: np.ndarray) -> None:
         tasks = [(rows, 0, 0, self._add_node())]
@@ -221,7 +143,7 @@ class _Grower:
             rows, depth, memory, node = tasks.pop()
             found = self._examine(rows, depth, memory, node)
             if found is None:
-                self._make_leaf(node)
+                self._make_leaf(node, rows)
                 continue
             left, right = self._split(rows, node, found)
             tasks.append((right[0], depth + 1, found.memory, right[1]))
@@ -232,13 +154,13 @@ class _Grower:
 
         def consider(rows: np.ndarray, depth: int, node: int) -> None:
             found = self._examine(rows, depth, 0, node)
-            self._make_leaf(node)
+            self._make_leaf(node, rows)
             if found is not None:
                 heappush(waiting, (-found.gain, node, depth, rows, found))
 
         consider(rows, 0, self._add_node())
         n_leaves = 1
-        while waiting and n_leaves < self.limits["max_leaves"]:
+        while waiting and n_leaves < self.limits.max_leaf_nodes:
             _, node, depth, rows, found = heappop(waiting)
             children = self._split(rows, node, found)
             n_leaves += 1
@@ -250,9 +172,9 @@ class _Grower:
         target.enter(rows)
         self.weights[node] = target.total
         if (
-            n_rows < max(limits["min_split"], 2 * limits["min_leaf"])
+            n_rows < max(limits.min_samples_split, 2 * self._min_leaf)
             or target.is_pure
-            or depth >= limits["max_depth"]
+            or (limits.max_depth is not None and depth >= limits.max_depth)
         ):
             return None
         X, best = self.X[rows], None
@@ -260,7 +182,7 @@ class _Grower:
             NodeView(
                 X,
                 memory,
-                target.weights,
+                target.label_weights,
                 target.classes,
                 target.n_classes,
                 target.responses,
@@ -279,15 +201,19 @@ class _Grower:
         if best is None:
             return None
         gain = max(0.0, best.score - target.score)
-        if not gain >= limits["min_gain"] * (1.0 - 1e-12):
+        if not gain >= self.min_gain * (1.0 - 1e-12) or (target.must_gain and not gain > 0):
             return None
         return best._replace(memory=self.proposal.memory(), gain=gain)
+
+    @property
+    def _min_leaf(self) -> int:
+        return min(self.limits.min_samples_leaf, len(self.X))
 
     def _search(self, values: np.ndarray, candidate: Any, best: _Found | None) -> _Found | None:
         """Try every threshold between two neighbouring values."""
         order = np.argsort(values, kind="stable")
         ascending = values[order]
-        min_leaf, score = self.limits["min_leaf"], -math.inf if best is None else best.score
+        min_leaf, score = self._min_leaf, -math.inf if best is None else best.score
         self.target.all_right()
         for i in range(len(values) - min_leaf):
             self.target.move_row(order[i])
@@ -304,8 +230,7 @@ class _Grower:
         self.gains[node] = found.gain
         feature = self._add_projection(found)
         children = [(rows[left], self._add_node()), (rows[~left], self._add_node())]
-        bits = int(np.float32(found.threshold).view(np.int32))
-        self.nodes[node] = [feature, bits, children[0][1], children[1][1]]
+        self.nodes[node] = (feature, found.threshold, children[0][1], children[1][1])
         return children
 
     def _add_projection(self, found: _Found) -> int:
@@ -317,48 +242,44 @@ class _Grower:
         return -len(self.starts)
 
     def _add_node(self) -> int:
-        self.nodes.append([-1, 0, 0, 0])
+        self.nodes.append((-1, 0.0, 0, 0))
         self.weights.append(0.0)
         self.gains.append(0.0)
         return len(self.nodes) - 1
 
-    def _make_leaf(self, node: int) -> None:
-        value = self.target.leaf(self.values, self.n_outputs)
-        self.nodes[node] = [-1, 0, value, value]
+    def _make_leaf(self, node: int, rows: np.ndarray) -> None:
+        value = self.target.leaf(self.values)
+        self.nodes[node] = (-1, 0.0, value, value)
+        self.leaves[rows] = node
 
 
-def grow_tree(
-    columns, proposal, criterion, labels, responses, n_classes, weights, seed, *, stop, **limits
-):
+def grow_tree(columns, proposal, target, weights, seed, limits, keep_leaves, stop):
     """Grow one tree: see ``native/grower.hpp``."""
-    target: Any = (
-        _Classes(labels, weights, criterion) if criterion < 2 else _Responses(responses, weights)
-    )
-    target.min_side = limits["min_leaf_weight"]
-    n_outputs = max(1, n_classes)
-    grower = _Grower(columns, proposal.make(len(columns.values)), target, seed, limits, n_outputs)
-    grow = grower.best_first if limits["max_leaves"] else grower.depth_first
+    made = proposal.make(len(columns.values))
+    grower = _Grower(columns, made, copy(target), weights, seed, limits)
+    grow = grower.depth_first if limits.max_leaf_nodes is None else grower.best_first
     grow(np.flatnonzero(weights > 0))
     return (
-        np.array(grower.nodes, np.int32).ravel(),
+        np.array(grower.nodes, NODE).view(np.int32),
         np.array(grower.weights),
         np.array(grower.gains),
         np.array(grower.starts, np.int32),
         np.array(grower.features, np.int32),
         np.array(grower.loadings, np.float32),
-        np.array(grower.values).reshape(-1, n_outputs).ravel(),
+        np.array(grower.values).reshape(-1, target.n_outputs).ravel(),
+        grower.leaves if keep_leaves else grower.leaves[:0],
     )
 
 
-def _leaves(forest: CheckedObliqueForest, root: int, rows: np.ndarray) -> np.ndarray:
+def _leaves(forest: CheckedForest, root: int, rows: np.ndarray) -> np.ndarray:
     """Return the node that each row ends in."""
     at = np.full(len(rows), root)
-    thresholds = forest.nodes[:, 1].copy().view(np.float32)
+    nodes = forest.nodes.reshape(-1).view(NODE)
     moving = np.arange(len(rows))
     while len(moving):
-        for node in np.unique(at[moving]):
-            feature, _, left, right = forest.nodes[node]
-            here = np.flatnonzero(at == node)
+        for index in np.unique(at[moving]):
+            node, here = nodes[index], np.flatnonzero(at == index)
+            feature = node["feature"]
             if feature == -1:
                 continue
             if feature >= 0:
@@ -366,15 +287,16 @@ def _leaves(forest: CheckedObliqueForest, root: int, rows: np.ndarray) -> np.nda
             else:
                 part = slice(forest.starts[-2 - feature], forest.starts[-1 - feature])
                 values = project(rows[here], forest.features[part], forest.loadings[part])
-            at[here] = np.where(values <= thresholds[node], left, right)
-        moving = np.flatnonzero(forest.nodes[at, 0] != -1)
+            at[here] = np.where(values <= node["threshold"], node["left"], node["right"])
+        moving = np.flatnonzero(nodes["feature"][at] != -1)
     return at
 
 
 def add_predictions(forest, rows, skip, sums) -> None:
     """Add the leaf values of every tree to ``sums``."""
     for tree, root in enumerate(forest.roots):
-        values = forest.values[forest.nodes[_leaves(forest, root, rows), 2]]
+        row_of_leaf = forest.nodes[_leaves(forest, root, rows), 2]
+        values = forest.values[row_of_leaf]
         if len(skip):
             values = np.where(skip[tree][:, None], 0.0, values)
         sums += values
@@ -384,3 +306,31 @@ def find_leaves(forest, rows, leaves) -> None:
     """Write the leaf of each row in each tree."""
     for tree, root in enumerate(forest.roots):
         leaves[:, tree] = _leaves(forest, root, rows) - root
+
+
+def tree_differences(forest, centre, upper, lower, output, above, below) -> None:
+    """Add the differences by definition: two predictions for every row and feature."""
+    nothing = np.empty((0, 0), np.uint8)
+
+    def predict(rows: np.ndarray) -> np.ndarray:
+        sums = np.zeros((len(rows), forest.values.shape[1]))
+        with np.errstate(over="ignore", invalid="ignore"):
+            add_predictions(forest, rows, nothing, sums)
+        return sums if len(output) == 0 else sums[np.arange(len(rows)), output][:, None]
+
+    here, moved = predict(centre), centre.copy()
+    for j in range(centre.shape[1]):
+        moved[:, j] = upper[:, j]
+        above[:, :, j] += predict(moved) - here
+        moved[:, j] = lower[:, j]
+        if len(below):
+            below[:, :, j] += predict(moved) - here
+        else:
+            above[:, :, j] -= predict(moved) - here
+        moved[:, j] = centre[:, j]
+
+
+def add_outer_products(rows, weights, total) -> None:
+    """Add the lower triangle of ``sum_i w_i g_i g_i'``."""
+    weighted = rows if len(weights) == 0 else rows * weights[:, None]
+    total += np.tril(weighted.T @ rows)

@@ -1,0 +1,140 @@
+// Targets as objects that cross the border: checked when made, they grow trees of their own kind.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "border.hpp"
+#include "class_target.hpp"
+#include "grower.hpp"
+#include "newton.hpp"
+#include "squared_error.hpp"
+
+namespace jarf {
+
+// What a tree is grown on, beside its target.
+struct Growth {
+  const Columns& columns;
+  const ProposalSpec& proposal;
+  const double* weights;  // of the rows; those of weight zero take no part
+  std::uint64_t seed;
+  const Limits& limits;
+  std::function<bool()> should_stop;
+  bool keep_leaves;
+};
+
+class TargetSpec {
+ public:
+  virtual ~TargetSpec() = default;
+  virtual std::size_t n_rows() const = 0;
+  // Checks that need the weights of a tree; `grow` relies on them.
+  virtual void check(const double* weights) const { check_weights(weights, n_rows()); }
+  virtual GrownTree grow(const Growth& growth) const = 0;
+};
+
+template <class Target>
+GrownTree grow_with(Target target, const Growth& growth) {
+  const std::size_t n = growth.columns.n_rows;
+  const auto is_used = [](double weight) { return weight > 0.0; };
+  std::vector<std::uint32_t> rows;
+  rows.reserve(std::count_if(growth.weights, growth.weights + n, is_used));
+  for (std::size_t i = 0; i < n; ++i) {
+    if (is_used(growth.weights[i])) rows.push_back(static_cast<std::uint32_t>(i));
+  }
+  const std::unique_ptr<Proposal> proposal = growth.proposal.make(growth.columns);
+  return Grower<Target>::grow(growth.columns, target, *proposal, std::move(rows), growth.seed,
+                              growth.limits, growth.should_stop, growth.keep_leaves);
+}
+
+// Class numbers, judged by Gini impurity or entropy.
+template <class Criterion>
+class ClassSpec : public TargetSpec {
+ public:
+  ClassSpec(const std::int32_t* labels, std::size_t n_rows, std::size_t n_classes)
+      : labels_(labels), n_rows_(n_rows), n_classes_(n_classes) {
+    check_labels(labels, n_rows, n_classes);
+  }
+  std::size_t n_rows() const override { return n_rows_; }
+  GrownTree grow(const Growth& growth) const override {
+    return grow_with(ClassTarget<Criterion>(labels_, growth.weights, n_rows_, n_classes_), growth);
+  }
+
+ private:
+  const std::int32_t* labels_;
+  std::size_t n_rows_, n_classes_;
+};
+
+// Responses, (n_rows, n_responses).
+class ResponseSpec : public TargetSpec {
+ public:
+  ResponseSpec(const double* responses, std::size_t n_rows, std::size_t n_responses)
+      : responses_(responses), n_rows_(n_rows), k_(n_responses) {
+    require(k_ > 0, "there must be a response");
+  }
+  std::size_t n_rows() const override { return n_rows_; }
+  void check(const double* weights) const override {
+    TargetSpec::check(weights);
+    check_responses(responses_, weights, n_rows_, k_);
+  }
+  GrownTree grow(const Growth& growth) const override {
+    if (k_ == 1) return grow_with(SquaredError(responses_, growth.weights, n_rows_), growth);
+    return grow_with(VectorSquaredError(responses_, growth.weights, n_rows_, k_), growth);
+  }
+
+ private:
+  const double* responses_;
+  std::size_t n_rows_, k_;
+};
+
+// Gradients and hessians of a loss, (n_rows, n_outputs) each.
+class NewtonSpec : public TargetSpec {
+ public:
+  NewtonSpec(const double* gradients, const double* hessians, std::size_t n_rows,
+             std::size_t n_outputs, double l2, double min_hessian)
+      : gradients_(gradients), hessians_(hessians), n_rows_(n_rows), k_(n_outputs), l2_(l2),
+        min_hessian_(min_hessian) {
+    require(k_ > 0, "there must be an output");
+    require(l2 >= 0.0 && std::isfinite(l2) && min_hessian >= 0.0 && std::isfinite(min_hessian),
+            "l2_regularization and min_hessian must be finite and not negative");
+  }
+  std::size_t n_rows() const override { return n_rows_; }
+  void check(const double* weights) const override {
+    TargetSpec::check(weights);
+    check_responses(gradients_, weights, n_rows_, k_);
+    check_responses(hessians_, weights, n_rows_, k_);
+    bool fine = true;
+    double sum = 0.0;
+    for (std::size_t i = 0; i < n_rows_; ++i) {
+      for (std::size_t c = 0; c < k_; ++c) {
+        fine &= hessians_[i * k_ + c] >= 0.0;
+        sum += weights[i] * std::fabs(gradients_[i * k_ + c]);
+      }
+    }
+    require(fine, "hessians must not be negative");
+    require(std::isfinite(sum * sum / Newton<1>::kTiny),
+            "gradients are too large: the square of their sum overflows when it is divided by a "
+            "small hessian");
+  }
+  GrownTree grow(const Growth& growth) const override {
+    return k_ == 1 ? grow_with(make<1>(growth), growth) : grow_with(make<0>(growth), growth);
+  }
+
+ private:
+  template <std::size_t K>
+  Newton<K> make(const Growth& growth) const {
+    return {gradients_, hessians_, growth.weights, n_rows_, k_, l2_, min_hessian_};
+  }
+
+  const double* gradients_;
+  const double* hessians_;
+  std::size_t n_rows_, k_;
+  double l2_, min_hessian_;
+};
+
+}  // namespace jarf

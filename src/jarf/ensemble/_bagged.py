@@ -1,0 +1,360 @@
+"""Bagged forests: trees that are averaged, each grown from its own seed.
+
+A forest is how it grows (a :class:`Growth`), its defaults and its docstring; everything else is
+here: :class:`BaggedForest`, :class:`BootstrapForest`, and the two mixins that make a forest a
+classifier or a regressor.
+"""
+
+from __future__ import annotations
+
+from abc import ABCMeta, abstractmethod
+from numbers import Integral, Real
+from typing import Any
+from warnings import warn
+
+import numpy as np
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils import check_random_state, compute_sample_weight
+
+from jarf._progress import Stages
+from jarf._sklearn import Interval, StrOptions, check_classification_targets, fit_context
+from jarf.ensemble._base import TreeEnsemble
+from jarf.ensemble._growth import Growth, Rules
+from jarf.gradients import column_std, learning_rows
+from jarf.table import fit_table
+from jarf.trees import (
+    ClassTarget,
+    Forest,
+    ResponseTarget,
+    Target,
+    bootstrap_counts,
+    tree_seeds,
+)
+
+
+class BaggedForest(TreeEnsemble, metaclass=ABCMeta):
+    """Base of all forests. A subclass defines how its trees grow."""
+
+    n_estimators: int
+    warm_start: bool
+    tree_seeds_: np.ndarray
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
+        "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        **TreeEnsemble._parameter_constraints,
+        "warm_start": ["boolean"],
+    }
+
+    @abstractmethod
+    def _growth(self, X: np.ndarray, weights, target: Target, stages: Stages) -> Growth:
+        """Learn what trees on any rows share, from all rows or a sample of them."""
+
+    @property
+    def _learning_rows(self) -> int | None:
+        """Number of rows that are learned from; None: all."""
+        return None
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, sample_weight=None):
+        """Grow the forest.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Numbers, booleans, text and categories; missing values are welcome. It becomes a
+            float32 matrix; so does a sparse matrix of at most 2**27 entries.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Class labels, or responses; only regressors take several outputs.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights, not negative. Rows with zero weight are ignored.
+
+        Returns
+        -------
+        self : object
+        """
+        more = self.warm_start and hasattr(self, "forest_")
+        X, y = fit_table(
+            self,
+            X,
+            y,
+            classifies=isinstance(self, ClassifierMixin),
+            several_outputs=isinstance(self, RegressorMixin),
+            dtype=np.float32,
+            order="F",
+            sample_weight=sample_weight,
+            reset=not more,
+        )
+        self._fit_encoded(X, y, self._row_weights(X, y, sample_weight), more)
+        return self
+
+    def _fit_encoded(self, X: np.ndarray, y: np.ndarray, weights: np.ndarray, more: bool) -> None:
+        """Fit to the float matrix that ``table_`` made."""
+        used = weights > 0
+        target = self._read_target(y)
+        seeds = self._begin(X.shape[1], target, more)
+        stages = Stages(type(self).__name__, self.verbose)
+        self._grow(*_only(used, X, weights), target.only(used), seeds, stages)
+        self.stage_times_ = stages.times
+
+    def _grow(self, X, weights, target: Target, seeds: np.ndarray, stages: Stages) -> None:
+        rng = check_random_state(self.random_state)
+        rows = learning_rows(len(X), self._learning_rows, rng, target.first_rows)
+        some = slice(None) if rows is None else rows
+        growth = self._learn(X[some], weights[some], target.only(some), stages)
+        context = None
+        if growth.needs_context:
+            with stages.stage("gradients"):
+                context = growth.context(X, weights, target, self.n_jobs)
+        with stages.stage("fit"):
+            trees = growth.grow(
+                X, weights, target, seeds, context, n_jobs=self.n_jobs, verbose=self.verbose
+            )
+        self.forest_ = self.forest_.extended(trees)
+
+    def _learn(self, X, weights, target: Target, stages: Stages) -> Growth:
+        self.feature_scales_ = column_std(X)
+        return self._growth(X, weights, target, stages)
+
+    def _begin(self, n_features: int, target: Target, more: bool) -> np.ndarray:
+        """Begin a forest, or go on with the present one; return the seeds of the new trees."""
+        if not more:
+            self.forest_ = Forest.empty(n_features, target.n_classes, target.n_outputs)
+            self.tree_seeds_ = np.empty(0, np.int64)
+        n_have = len(self.tree_seeds_)
+        if self.n_estimators < n_have:
+            raise ValueError(
+                f"n_estimators={self.n_estimators} is less than the {n_have} trees that "
+                "warm_start=True keeps. Raise it, or set warm_start=False to start again."
+            )
+        if self.n_estimators == n_have:
+            warn("warm_start=True and n_estimators has not grown: no new trees.", stacklevel=5)
+        draws = tree_seeds(check_random_state(self.random_state), self.n_estimators)
+        self.tree_seeds_ = np.concatenate([self.tree_seeds_, draws[n_have:]])
+        return self.tree_seeds_[n_have:]
+
+    @property
+    def _plain_axes(self) -> np.ndarray:
+        """Encoded columns that no direction mixes: levels, target means, indicators."""
+        return ~self.table_.is_number
+
+    @abstractmethod
+    def _read_target(self, y: np.ndarray) -> Target: ...
+
+    def _means(self, X) -> np.ndarray:
+        """Average the trees: (n_samples, n_outputs)."""
+        X = self._rows(X)
+        return self.forest_.predict(X, self.n_jobs)
+
+
+def begin_growth(
+    forest: BaggedForest, X: np.ndarray, weights: np.ndarray, target: Target, stages: Stages
+) -> tuple[Growth, np.ndarray]:
+    """Begin a forest whose trees are grown elsewhere.
+
+    Parameters
+    ----------
+    forest : BaggedForest
+        Not fitted, but for its ``table_``; ``forest_`` becomes a forest without trees.
+    X, weights, target :
+        Encoded rows to learn from: all, or a sample.
+    stages : Stages
+
+    Returns
+    -------
+    growth : Growth
+    seeds : ndarray
+        One per tree.
+    """
+    seeds = forest._begin(X.shape[1], target, more=False)
+    return forest._learn(X, weights, target, stages), seeds
+
+
+def fit_on_matrix(forest: BaggedForest, X: np.ndarray, y: np.ndarray, weights=None) -> BaggedForest:
+    """Fit a forest to a finite float matrix, without the table stage.
+
+    Parameters
+    ----------
+    forest : BaggedForest
+        Its ``table_`` and ``n_features_in_`` are set.
+    X : ndarray of shape (n_rows, n_columns)
+    y : ndarray of shape (n_rows,)
+    weights : ndarray of shape (n_rows,), default=None
+
+    Returns
+    -------
+    BaggedForest
+    """
+    forest._fit_encoded(X, y, forest._row_weights(X, y, weights), more=False)
+    return forest
+
+
+class BootstrapForest(BaggedForest):
+    """A forest whose trees may see bootstrap samples, with out-of-bag scores."""
+
+    bootstrap: bool
+    max_samples: Any
+    oob_score: Any
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
+        **BaggedForest._parameter_constraints,
+        "bootstrap": ["boolean"],
+        "max_samples": [
+            None,
+            Interval(Integral, 1, None, closed="left"),
+            Interval(Real, 0.0, 1.0, closed="right"),
+        ],
+        "oob_score": ["boolean", callable],
+    }
+
+    def _rules(self, **changed: Any) -> Rules:
+        return super()._rules(bootstrap=self.bootstrap, max_samples=self.max_samples, **changed)
+
+    def _fit_encoded(self, X, y, weights, more) -> None:
+        super()._fit_encoded(X, y, weights, more)
+        if self.oob_score:
+            self._score_out_of_bag(X, y, weights)
+
+    def _score_out_of_bag(self, X: np.ndarray, y: np.ndarray, weights: np.ndarray) -> None:
+        if not self.bootstrap:
+            raise ValueError("Out-of-bag scores need bootstrap=True.")
+        used = np.flatnonzero(weights)
+        n_draws = self._rules().n_draws(len(used))
+        in_bag = np.zeros((self.forest_.n_trees, len(X)), np.uint8)
+        for tree, seed in enumerate(self.tree_seeds_.tolist()):
+            in_bag[tree, used] = bootstrap_counts(len(used), n_draws, seed) > 0
+        counts = self.forest_.n_trees - in_bag.sum(axis=0, dtype=np.int64)
+        if not counts.all():
+            warn(
+                "Some rows are in the bootstrap sample of every tree and have no out-of-bag "
+                "prediction (NaN). Grow more trees.",
+                stacklevel=5,
+            )
+        with np.errstate(invalid="ignore"):
+            means = self.forest_.sums(X, self.n_jobs, in_bag) / counts[:, None]
+        self._keep_out_of_bag(means, y, counts > 0)
+
+    @abstractmethod
+    def _keep_out_of_bag(self, means: np.ndarray, y: np.ndarray, known: np.ndarray) -> None: ...
+
+
+def _only(used: np.ndarray, X: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Leave rows with zero weight out, without a copy where there are none."""
+    return (X, weights) if used.all() else (np.asfortranarray(X[used]), weights[used])
+
+
+CLASSIFIER_CONSTRAINTS = {
+    "criterion": [StrOptions({"gini", "entropy"})],
+    "class_weight": [StrOptions({"balanced"}), dict, None],
+}
+
+
+class ForestClassifierMixin(ClassifierMixin):
+    """Makes a :class:`BaggedForest` a classifier."""
+
+    classes_: np.ndarray
+
+    def _read_target(self, y: np.ndarray) -> Target:
+        check_classification_targets(y)
+        classes = np.unique(y)
+        more = self.warm_start and hasattr(self, "forest_")
+        if more and not np.array_equal(classes, self.classes_):
+            raise ValueError("warm_start=True needs the same classes as the first fit.")
+        self.classes_ = classes
+        self.n_classes_ = len(classes)
+        return ClassTarget(np.searchsorted(classes, y), len(classes), self.criterion)
+
+    def _row_weights(self, X, y, sample_weight) -> np.ndarray:
+        weights = super()._row_weights(X, y, sample_weight)
+        if self.class_weight is None:
+            return weights
+        return weights * compute_sample_weight(self.class_weight, y)
+
+    def _keep_out_of_bag(self, means, y, known) -> None:
+        self.oob_decision_function_ = means
+        score = self.oob_score if callable(self.oob_score) else accuracy_score
+        self.oob_score_ = score(y[known], self.classes_[means[known].argmax(axis=1)])
+
+    def predict_proba(self, X):
+        """Average the class shares of the leaves that each row reaches.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+            In the order of ``classes_``.
+        """
+        return self._means(X)
+
+    def predict(self, X):
+        """Predict the most probable class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+        """
+        best = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[best]
+
+    def predict_log_proba(self, X):
+        """Return the logarithms of the class probabilities.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            In the order of ``classes_``; minus infinity where no tree has seen the class.
+        """
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+
+class ForestRegressorMixin(RegressorMixin):
+    """Makes a :class:`BaggedForest` a regressor."""
+
+    def _read_target(self, y: np.ndarray) -> Target:
+        target = ResponseTarget(y)
+        if self.warm_start and hasattr(self, "forest_") and target.n_outputs != self.n_outputs_:
+            raise ValueError(
+                f"y has {target.n_outputs} outputs, but warm_start=True keeps trees of "
+                f"{self.n_outputs_}."
+            )
+        self.n_outputs_ = target.n_outputs
+        return target
+
+    def _keep_out_of_bag(self, means, y, known) -> None:
+        self.oob_prediction_ = self._squeezed(means)
+        score = self.oob_score if callable(self.oob_score) else r2_score
+        self.oob_score_ = score(y[known], self.oob_prediction_[known])
+
+    def predict(self, X):
+        """Average the means of the leaves that each row reaches.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        responses : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        """
+        return self._squeezed(self._means(X))
+
+    def _squeezed(self, means: np.ndarray) -> np.ndarray:
+        return means[:, 0] if self.n_outputs_ == 1 else means
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        tags.target_tags.single_output = True
+        return tags

@@ -1,0 +1,161 @@
+"""How the Jacobian forest grows: surrogates' gradients at every row as a proposal at every node."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from jarf._native import engine
+from jarf.ensemble._ccf import canonical_directions, canonical_proposal
+from jarf.ensemble._geometries import AXES_FROM, Geometry
+from jarf.ensemble._growth import Growth
+from jarf.ensemble._sources import MAX_DENSE, MAX_ENTRIES, Source, Table, comparable
+from jarf.trees import Target, TreePlan, make_columns
+
+# A direction mixes the gradients of this many random rows of the node.
+N_MIXED = 8
+# Smaller nodes try no drawn directions, or no local ones.
+MIN_ROWS, MIN_LOCAL_ROWS = 10, 20
+# A node has one local direction, computed from at most this many of its rows.
+MAX_LOCAL_ROWS = 128
+
+
+@dataclass(frozen=True)
+class NodeSizes:
+    """How much a node tries.
+
+    Parameters
+    ----------
+    n_axes : int
+        Axes of a plain geometry.
+    n_axes_beside : int
+        Axes beside directions.
+    n_directions : int
+        Drawn directions; half as many beside local ones.
+    """
+
+    n_axes: int
+    n_axes_beside: int
+    n_directions: int
+
+
+@dataclass(frozen=True, eq=False)
+class Gradients:
+    """The gradients of all sources that some geometries need, at the same rows.
+
+    Parameters
+    ----------
+    arrays : dict
+        Of each source: values, the columns they belong to (empty: all), the number of columns.
+    diagonal : ndarray of shape (d,) or None
+        Mean squared derivatives, from which axes may be drawn.
+    """
+
+    arrays: dict[Any, tuple[np.ndarray, np.ndarray, int]]
+    diagonal: np.ndarray | None
+
+    @classmethod
+    def at(cls, sources: dict[Any, Source], table: Table, target: Target, n_jobs) -> Gradients:
+        """Differentiate fitted sources at the rows of a table."""
+        arrays, diagonal = {}, None
+        for name, source in sources.items():
+            found = source.gradients(table, comparable(target), n_jobs)
+            if name == AXES_FROM:
+                diagonal = np.average(found**2, axis=0, weights=table.weights)
+            arrays[name] = _pack(found, table.oblique)
+        return cls(arrays, diagonal)
+
+    def chances(self, power: float) -> np.ndarray:
+        """Return the chances of axes; empty: all alike."""
+        if power == 0 or self.diagonal is None or not self.diagonal.any():
+            return np.empty(0)
+        share = self.diagonal / self.diagonal.sum()
+        # A column that the surrogate overlooked keeps a small chance.
+        return (share + 1e-4 / len(share)) ** power
+
+
+def _pack(gradients: np.ndarray, oblique: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
+    """Scale to unit mean square, drop columns that stay axes, keep the largest entries per row."""
+    gradients = np.where(oblique, gradients, 0.0)
+    size = np.sqrt(np.mean((gradients**2).sum(axis=1)))
+    gradients = (gradients / size if size > 0 else gradients).astype(np.float32)
+    d = gradients.shape[1]
+    if d <= MAX_DENSE:
+        return gradients, np.empty((0, 0), np.int32), d
+    places = np.argpartition(-np.abs(gradients), MAX_ENTRIES - 1, axis=1)[:, :MAX_ENTRIES]
+    places = np.sort(places, axis=1).astype(np.int32)
+    values = np.ascontiguousarray(np.take_along_axis(gradients, places, axis=1))
+    return values, places, d
+
+
+def needed_sources(geometries: Sequence[Geometry]) -> list[Any]:
+    """Return all sources that these geometries draw from."""
+    found = [source for geometry in geometries for source in geometry.sources]
+    if any(geometry.power for geometry in geometries):
+        found.append(AXES_FROM)
+    return list(dict.fromkeys(found))
+
+
+@dataclass(frozen=True, eq=False)
+class JacobianGrowth(Growth):
+    """Axes and directions as geometries say; the geometries share the trees.
+
+    Parameters
+    ----------
+    rules : Rules
+        Without bootstrap: geometries say whether trees see bootstrap samples.
+    geometries : tuple of Geometry
+    sizes : NodeSizes
+    sources : dict
+        Fitted surrogates.
+    columns : Table
+        Of no rows: how columns are standardised for the surrogates.
+    """
+
+    geometries: tuple[Geometry, ...]
+    sizes: NodeSizes
+    sources: dict[Any, Source]
+    columns: Table
+    needs_context = True
+
+    def context(self, X, weights, target, n_jobs) -> Gradients:
+        return Gradients.at(self.sources, self.columns.at(X, weights), target, n_jobs)
+
+    def plan_of(self, X, target, context, n_jobs) -> Callable[[int], TreePlan]:
+        columns = make_columns(X, n_jobs)
+        plans = [
+            TreePlan(
+                columns, self._tried(geometry, context), len(X) if geometry.bootstrap else None
+            )
+            for geometry in self.geometries
+        ]
+        return lambda seed: plans[seed % len(plans)]
+
+    def _tried(self, geometry: Geometry, gradients: Gradients) -> Any:
+        """Make the proposal of a geometry."""
+        numbers = self.columns.is_number
+        if not geometry.axes:
+            return canonical_proposal(~numbers)
+        n_axes = self.sizes.n_axes if geometry.is_plain else self.sizes.n_axes_beside
+        parts = [engine().Axes(n_axes, gradients.chances(geometry.power))]
+        if geometry.sources:
+            parts.append(engine().LargeNodes(MIN_ROWS, self._draws(geometry, gradients)))
+        if geometry.local and numbers.any():
+            chances = None if numbers.all() else numbers.astype(float)
+            local = canonical_directions(
+                int(numbers.sum()), chances=chances, max_rows=MAX_LOCAL_ROWS, max_components=1
+            )
+            parts.append(engine().LargeNodes(MIN_LOCAL_ROWS, local))
+        return parts[0] if len(parts) == 1 else engine().Sequence(parts)
+
+    def _draws(self, geometry: Geometry, gradients: Gradients) -> Any:
+        """Draw from the local EJOP; gradients are per standard deviation of the table's rows."""
+        n_directions = self.sizes.n_directions
+        if geometry.local:
+            n_directions = -(-n_directions // 2)
+        sources = [engine().Gradients(*gradients.arrays[name]) for name in geometry.sources]
+        scale = self.columns.scale.astype(np.float32)
+        return engine().GradientDraws(sources, scale, n_directions, N_MIXED, geometry.n_loadings)

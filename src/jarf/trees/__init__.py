@@ -1,0 +1,50 @@
+"""One tree format, and everything that is done with trees and without estimators."""
+
+from jarf.trees._columns import Columns, make_columns, narrow, rotate_columns
+from jarf.trees._differences import forest_differences
+from jarf.trees._forest import NODE, Forest, GrownTree, SplitNormals, nodes_of_words
+from jarf.trees._growing import (
+    Limits,
+    TreePlan,
+    bootstrap_counts,
+    grow_forest,
+    grow_tree,
+    grow_trees,
+    stream,
+    tree_seeds,
+)
+from jarf.trees._links import LINKS, apply_link
+from jarf.trees._readers import READERS, find_trees, read_trees
+from jarf.trees._targets import ClassTarget, NewtonTarget, ResponseTarget, Target
+from jarf.trees._unreadable import UnreadableTrees
+
+__all__ = [
+    "LINKS",
+    "NODE",
+    "READERS",
+    "ClassTarget",
+    "Columns",
+    "Forest",
+    "GrownTree",
+    "Limits",
+    "NewtonTarget",
+    "ResponseTarget",
+    "SplitNormals",
+    "Target",
+    "TreePlan",
+    "UnreadableTrees",
+    "apply_link",
+    "bootstrap_counts",
+    "find_trees",
+    "forest_differences",
+    "grow_forest",
+    "grow_tree",
+    "grow_trees",
+    "make_columns",
+    "narrow",
+    "nodes_of_words",
+    "read_trees",
+    "rotate_columns",
+    "stream",
+    "tree_seeds",
+]

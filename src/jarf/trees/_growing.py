@@ -1,0 +1,210 @@
+"""The one way to grow: bagged forests, pilots of a race, surrogates and boosting call it.
+
+Every tree has a seed, and what it draws depends on nothing else: not on the number of threads, the
+other trees, or what else is fitted with the same ``random_state``.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+
+from jarf._native import engine
+from jarf._threads import thread_map
+from jarf.trees._columns import Columns
+from jarf.trees._forest import Forest, GrownTree, nodes_of_words
+from jarf.trees._targets import NewtonTarget, Target
+
+# Node sizes from which histograms are used instead of sorting: of a column, whose bins exist, and
+# of a direction, whose bins have to be made first.
+HISTOGRAM_FROM = 1024
+SAMPLE_FROM = 32_768
+# Rows of a bootstrap sample drawn at a time: every thread holds what it draws.
+DRAWN_AT_ONCE = 2**16
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When a node is split no further. Names and meanings are those of the estimators."""
+
+    max_depth: int | None = None
+    max_leaf_nodes: int | None = None
+    min_samples_split: int = 2
+    min_samples_leaf: int = 1
+    min_weight_fraction_leaf: float = 0.0
+    min_impurity_decrease: float = 0.0
+    histogram_from: int = HISTOGRAM_FROM
+    sample_from: int = SAMPLE_FROM
+
+    def crossing(self) -> Any:
+        """Return the engine's object."""
+        return engine().Limits(**asdict(self))
+
+
+@dataclass(frozen=True)
+class TreePlan:
+    """What one tree sees and tries.
+
+    Parameters
+    ----------
+    columns : Columns
+    proposal : object
+        A proposal of the engine: what draws a node's candidates.
+    n_draws : int or None, default=None
+        Size of the tree's bootstrap sample; None: every row once.
+    """
+
+    columns: Columns
+    proposal: Any
+    n_draws: int | None = None
+
+
+def tree_seeds(rng: np.random.RandomState, n_trees: int) -> np.ndarray:
+    """Draw one seed per tree."""
+    return rng.randint(np.iinfo(np.int64).max, size=n_trees, dtype=np.int64)
+
+
+def stream(seed: int, *names: str) -> np.random.RandomState:
+    """Return the generator of a named part of a fit.
+
+    It depends on the seed and the names only, so that adding a part does not change the random
+    numbers of the others.
+    """
+    key = tuple(crc32(name.encode()) for name in names)
+    state = np.random.SeedSequence(seed, spawn_key=key).generate_state(4)
+    return np.random.RandomState(state)
+
+
+def bootstrap_counts(n_rows: int, n_draws: int | None, seed: int) -> np.ndarray:
+    """Count how often each row is in the bootstrap sample of a tree.
+
+    Parameters
+    ----------
+    n_rows : int
+    n_draws : int or None
+        None: there is no bootstrap, every row counts once.
+    seed : int
+
+    Returns
+    -------
+    ndarray of shape (n_rows,)
+    """
+    if n_draws is None:
+        return np.ones(n_rows)
+    counts, rng = np.zeros(n_rows), np.random.default_rng(seed)
+    for start in range(0, n_draws, DRAWN_AT_ONCE):
+        size = min(DRAWN_AT_ONCE, n_draws - start)
+        np.add.at(counts, rng.integers(n_rows, size=size), 1.0)
+    return counts
+
+
+def grow_tree(
+    columns: Columns,
+    proposal: Any,
+    target: Target | NewtonTarget,
+    weights: np.ndarray,
+    seed: int,
+    limits: Limits,
+    stop: np.ndarray | None = None,
+    *,
+    keep_leaves: bool = False,
+) -> GrownTree:
+    """Grow one tree; rows with zero weight are ignored."""
+    words, *arrays, values, leaves = engine().grow_tree(
+        columns.crossing,
+        proposal,
+        target.crossing(),
+        weights,
+        int(seed),
+        limits.crossing(),
+        keep_leaves,
+        np.zeros(1, np.uint8) if stop is None else stop,
+    )
+    values = values.reshape(-1, target.n_outputs)
+    tree = GrownTree(nodes_of_words(words), *arrays, values, leaves)
+    return tree if columns.rotation is None else _unrotated(tree, columns.rotation)
+
+
+def grow_trees(
+    plan_of: Callable[[int], TreePlan],
+    target: Target | NewtonTarget,
+    weights: np.ndarray,
+    seeds: np.ndarray,
+    limits: Limits,
+    *,
+    n_jobs: int | None = None,
+    verbose: int = 0,
+    keep_leaves: bool = False,
+) -> list[GrownTree]:
+    """Grow one tree per seed in threads. An interrupt stops the running trees too.
+
+    Parameters
+    ----------
+    plan_of : callable
+        ``plan_of(seed) -> TreePlan``.
+    target : ClassTarget, ResponseTarget or NewtonTarget
+    weights : ndarray of shape (n_rows,)
+        Multiplied with the counts of each tree's bootstrap sample.
+    seeds : ndarray of int64
+    limits : Limits
+    n_jobs : int, default=None
+        Threads. The result does not depend on them.
+    verbose : int, default=0
+        Positive: print a line on stderr after every tenth of the trees.
+    keep_leaves : bool, default=False
+        Whether trees say which leaf each training row reached.
+
+    Returns
+    -------
+    list of GrownTree
+    """
+    stop = np.zeros(1, np.uint8)
+
+    def raise_flag() -> None:
+        stop[0] = 1
+
+    def grow_one(seed: int) -> GrownTree:
+        plan = plan_of(seed)
+        counts = bootstrap_counts(len(weights), plan.n_draws, seed)
+        counts *= weights
+        return grow_tree(
+            plan.columns, plan.proposal, target, counts, seed, limits, stop, keep_leaves=keep_leaves
+        )
+
+    trees: list[GrownTree] = []
+    shown = max(1, len(seeds) // 10)
+    for tree in thread_map(grow_one, seeds.tolist(), n_jobs, raise_flag):
+        trees.append(tree)
+        if verbose > 0 and (len(trees) % shown == 0 or len(trees) == len(seeds)):
+            print(f"[forest] {len(trees)} of {len(seeds)} trees", file=sys.stderr, flush=True)
+    return trees
+
+
+def grow_forest(
+    plan_of: Callable[[int], TreePlan],
+    target: Target,
+    weights: np.ndarray,
+    seeds: np.ndarray,
+    limits: Limits,
+    *,
+    n_features: int,
+    n_jobs: int | None = None,
+    verbose: int = 0,
+) -> Forest:
+    """Grow a bagged forest: see :func:`grow_trees`."""
+    trees = grow_trees(plan_of, target, weights, seeds, limits, n_jobs=n_jobs, verbose=verbose)
+    return Forest.empty(n_features, target.n_classes, target.n_outputs).extended(trees)
+
+
+def _unrotated(tree: GrownTree, rotation: tuple[np.ndarray, np.ndarray, np.ndarray]) -> GrownTree:
+    """Express splits on rotated columns as projections of the original ones."""
+    nodes = tree.nodes.copy()
+    feature = nodes["feature"]
+    nodes["feature"] = np.where(feature >= 0, -2 - feature, feature)
+    starts, features, loadings = rotation
+    return tree._replace(nodes=nodes, starts=starts, features=features, loadings=loadings)

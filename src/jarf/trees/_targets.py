@@ -1,0 +1,174 @@
+"""What trees are grown to predict: classes, responses, or the Newton steps of boosting.
+
+Each target makes an object of the engine that crosses the border as it is (``crossing``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from jarf._native import engine
+
+CRITERIA = ("gini", "entropy")
+
+
+@dataclass(frozen=True, eq=False)
+class ClassTarget:
+    """Class numbers.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (n_rows,), int32
+        0 to n_classes - 1.
+    n_classes : int
+    criterion : {"gini", "entropy"}, default="gini"
+    """
+
+    labels: np.ndarray
+    n_classes: int
+    criterion: str = "gini"
+
+    def __post_init__(self) -> None:
+        if self.criterion not in CRITERIA:
+            raise ValueError(f"criterion must be one of {CRITERIA}, got {self.criterion!r}.")
+        object.__setattr__(self, "labels", np.ascontiguousarray(self.labels, np.int32))
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.labels)
+
+    @property
+    def n_outputs(self) -> int:
+        return self.n_classes
+
+    def first_rows(self) -> list[int]:
+        """Find one row of every class, without sorting all rows."""
+        return [int(np.argmax(self.labels == label)) for label in np.unique(self.labels)]
+
+    def only(self, rows: Any) -> ClassTarget:
+        """Keep some rows."""
+        return replace(self, labels=self.labels[rows])
+
+    def indicators(self, rows: Any = slice(None)) -> np.ndarray:
+        """Return what a perfect forest would predict at some rows: (n_rows, n_classes)."""
+        return np.eye(self.n_classes)[self.labels[rows]]
+
+    def answers(self) -> np.ndarray:
+        """Return the target as scikit-learn's estimators take it."""
+        return self.labels
+
+    def observed_outputs(self) -> np.ndarray:
+        """Return the output that belongs to each row: its class."""
+        return self.labels
+
+    def crossing(self) -> Any:
+        """Return the engine's object."""
+        kind = engine().Gini if self.criterion == "gini" else engine().Entropy
+        return kind(self.labels, self.n_classes)
+
+
+@dataclass(frozen=True, eq=False)
+class ResponseTarget:
+    """Responses, one or several per row, judged by squared error.
+
+    Parameters
+    ----------
+    responses : ndarray of shape (n_rows,) or (n_rows, n_outputs)
+    """
+
+    responses: np.ndarray
+    n_classes = 0
+
+    def __post_init__(self) -> None:
+        responses = np.ascontiguousarray(self.responses, np.float64)
+        object.__setattr__(self, "responses", responses.reshape(len(responses), -1))
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.responses)
+
+    @property
+    def n_outputs(self) -> int:
+        return self.responses.shape[1]
+
+    def first_rows(self) -> list[int]:
+        """Return no rows: there are no classes."""
+        return []
+
+    def only(self, rows: Any) -> ResponseTarget:
+        """Keep some rows."""
+        return replace(self, responses=self.responses[rows])
+
+    def indicators(self, rows: Any = slice(None)) -> np.ndarray:
+        """Return what a perfect forest would predict at some rows: (n_rows, n_outputs)."""
+        return self.responses[rows]
+
+    def answers(self) -> np.ndarray:
+        """Return the target as scikit-learn's estimators take it."""
+        return self.responses[:, 0] if self.n_outputs == 1 else self.responses
+
+    def observed_outputs(self) -> np.ndarray:
+        """Return one output for each row; of several, all in turn."""
+        return (np.arange(self.n_rows) % self.n_outputs).astype(np.int32)
+
+    def standardised(self) -> ResponseTarget:
+        """Divide several responses by their standard deviations, so that units do not matter."""
+        if self.n_outputs == 1:
+            return self
+        std = self.responses.std(axis=0)
+        return ResponseTarget(self.responses / np.where(std > 0, std, 1.0))
+
+    def crossing(self) -> Any:
+        """Return the engine's object."""
+        return engine().SquaredError(self.responses)
+
+
+@dataclass(frozen=True, eq=False)
+class NewtonTarget:
+    """Gradients and hessians of a loss: one Newton step of boosting.
+
+    A node of sums G and H scores ``G**2 / (H + l2_regularization)``, added over outputs; a leaf
+    holds ``-G / (H + l2_regularization)``.
+
+    Parameters
+    ----------
+    gradients, hessians : ndarray of shape (n_rows,) or (n_rows, n_outputs)
+    l2_regularization : float, default=0.0
+    min_hessian : float, default=0.0
+        A split must leave hessians of this sum, averaged over outputs, on either side.
+    """
+
+    gradients: np.ndarray
+    hessians: np.ndarray
+    l2_regularization: float = 0.0
+    min_hessian: float = 0.0
+    n_classes = 0
+
+    def __post_init__(self) -> None:
+        for name in ("gradients", "hessians"):
+            array = np.ascontiguousarray(getattr(self, name), np.float64)
+            object.__setattr__(self, name, array.reshape(len(array), -1))
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.gradients)
+
+    @property
+    def n_outputs(self) -> int:
+        return self.gradients.shape[1]
+
+    def only(self, rows: Any) -> NewtonTarget:
+        """Keep some rows."""
+        return replace(self, gradients=self.gradients[rows], hessians=self.hessians[rows])
+
+    def crossing(self) -> Any:
+        """Return the engine's object."""
+        return engine().Newton(
+            self.gradients, self.hessians, self.l2_regularization, self.min_hessian
+        )
+
+
+Target = ClassTarget | ResponseTarget
