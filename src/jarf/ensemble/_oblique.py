@@ -169,7 +169,7 @@ class ObliqueForest(BaseEstimator, metaclass=ABCMeta):
 
     def _learn(self, X, weights, target: Target, stages: Stages) -> Any:
         """Learn what trees on any rows share, from all rows or a sample of them."""
-        self._feature_scales = column_std(X)
+        self.feature_scales_ = column_std(X)
 
     def _context(self, learned: Any, X, weights, target: Target, stages: Stages) -> Any:
         """Compute what the proposal needs to know of each row; it can be pickled."""
@@ -330,7 +330,7 @@ class ObliqueForest(BaseEstimator, metaclass=ABCMeta):
         uncorrelated. For a plain axis this is the usual importance.
         """
         check_is_fitted(self)
-        return self.table_.per_column(self.forest_.importances(self._feature_scales))
+        return self.table_.per_column(self.forest_.importances(self.feature_scales_))
 
     @property
     def _plain_axes(self) -> np.ndarray:

@@ -39,7 +39,7 @@ class _RotationForest(ObliqueForest):
             return super()._grow(X, weights, target, seeds, context)
 
     def _space(self, X: np.ndarray, target: Target) -> Callable[[int], Space]:
-        scales = np.where(self._feature_scales > 0, self._feature_scales, 1.0)
+        scales = np.where(self.feature_scales_ > 0, self.feature_scales_, 1.0)
 
         def space_of(seed: int) -> Space:
             rng = np.random.default_rng([seed, 1])

@@ -30,7 +30,7 @@ class _SPORF(ObliqueForest):
             density = min(1.0, 2.0 / n_features)
         scales = np.ones(n_features)
         if self.standardize:
-            deviations = self._feature_scales
+            deviations = self.feature_scales_
             scales = 1.0 / np.where(deviations > 0, deviations, 1.0)
         scales[self._plain_axes] = 0.0  # never part of a sum
         n_candidates = self._n_candidates(n_features)

@@ -9,9 +9,8 @@ import numpy as np
 
 from jarf.ensemble import Forest
 from jarf.export._graph import Graph
-from jarf.geometry import LinearMap
-from jarf.geometry._map import FARTHEST
-from jarf.inspection._trees import Trees
+from jarf.geometry import FARTHEST, LinearMap
+from jarf.inspection import Trees
 
 # The trees of one operator, and the projected columns that exist at a time, at most.
 MAX_TREES, MAX_PROJECTIONS = 64, 512

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from jarf.ensemble import Forest
-from jarf.ensemble._oblique import ObliqueForest
+from jarf.ensemble import Forest, ObliqueForest
 from jarf.geometry import LinearMap
 from jarf.inspection._models import check_model, encode
 from jarf.inspection._trees import Part, Trees, trees_of
@@ -108,7 +107,7 @@ def _tree(model: Any, tree: int) -> tuple[Part, int]:
 
 def _wording(model: Any, digits: int, max_terms: int | None) -> Wording:
     oblique = isinstance(model, ObliqueForest)
-    scales = model._feature_scales if oblique else model.preconditioner_._std
+    scales = model.feature_scales_ if oblique else model.preconditioner_._std
     return Wording(model, scales, digits, max_terms)
 
 

@@ -11,9 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array, vstack
 
-from jarf.ensemble import Forest, JARFClassifier, JARFRegressor
-from jarf.ensemble._oblique import ObliqueForest
-from jarf.ensemble._per_tree import PerTreeForest
+from jarf.ensemble import Forest, JARFClassifier, JARFRegressor, ObliqueForest, PerTreeForest
 from jarf.geometry import LinearMap
 from jarf.inspection._xgboost import boosted_trees, is_xgboost
 from jarf.surrogate import PackedForest, is_packable, pack
