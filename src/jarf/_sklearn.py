@@ -93,5 +93,6 @@ def type_of_target(y: Any) -> str:
 
 
 def validate_params(estimator: Any) -> None:
-    """Check an estimator's parameters, as ``fit`` does."""
-    estimator._validate_params()
+    """Check an estimator's parameters, as ``fit`` does, if it says what they may be."""
+    if hasattr(estimator, "_parameter_constraints"):
+        estimator._validate_params()

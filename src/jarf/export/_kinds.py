@@ -97,8 +97,7 @@ class EstimatorKind(Kind):
 
     def make(self, state: dict[str, Any]) -> Any:
         made = self.cls(**state["params"])
-        if hasattr(made, "_parameter_constraints"):
-            validate_params(made)
+        validate_params(made)
         for name, value in state.items():
             if name != "params":
                 setattr(made, name, value)
