@@ -11,6 +11,11 @@ import os
 from types import ModuleType
 
 
+def is_native() -> bool:
+    """Whether the compiled kernels are used: ``JARF_NO_NATIVE`` is not set, empty or ``0``."""
+    return os.environ.get("JARF_NO_NATIVE", "0") in ("", "0")
+
+
 def engine() -> ModuleType:
     """Return the compiled module, or the reference with the same names.
 
@@ -20,7 +25,7 @@ def engine() -> ModuleType:
         ``jarf._kernels``; ``jarf.trees.reference`` if the environment variable ``JARF_NO_NATIVE``
         is set to anything but an empty string or ``0``.
     """
-    if os.environ.get("JARF_NO_NATIVE", "0") not in ("", "0"):
+    if not is_native():
         return importlib.import_module("jarf.trees.reference")
     try:
         return importlib.import_module("jarf._kernels")

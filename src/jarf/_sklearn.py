@@ -36,6 +36,7 @@ __all__ = [
     "is_classifier",
     "set_random_states",
     "type_of_target",
+    "validate_params",
 ]
 
 
@@ -107,3 +108,9 @@ def histogram_trees(model: Any) -> tuple[list[list[np.ndarray]], np.ndarray]:
     """
     rounds = [[tree.nodes for tree in trees] for trees in model._predictors]
     return rounds, np.ravel(np.asarray(model._baseline_prediction, dtype=np.float64))
+
+
+def validate_params(estimator: Any) -> None:
+    """Check an estimator's parameters, as ``fit`` does, if it says what they may be."""
+    if hasattr(estimator, "_parameter_constraints"):
+        estimator._validate_params()

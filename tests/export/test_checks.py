@@ -89,7 +89,7 @@ def into_inner(column, value):
         ("oblique", "loadings", put(0, np.nan)),
         ("oblique", "values", put((0, 0), 7.0)),
         ("oblique", "values", put((-1, 0), np.inf)),
-        ("oblique", "_feature_scales", put(0, np.nan)),
+        ("oblique", "feature_scales_", put(0, np.nan)),
         ("sklearn", "left_child", put(0, 0)),
         ("sklearn", "right_child", put(0, 10**6)),
         ("sklearn", "left_child", put(0, -1)),
@@ -101,7 +101,7 @@ def into_inner(column, value):
         ("sklearn", "values", put((0, 0, 0), np.nan)),
         ("mapped", "scale", put(0, 0.0)),
         ("mapped", "matrix", put((0, 0), np.nan)),
-        ("mapped", "fill_values_", put(0, np.nan)),
+        ("mapped", "fill_values", put(0, np.nan)),
     ],
 )
 def test_spoiled_arrays_are_refused(files, tmp_path, file, name, change):

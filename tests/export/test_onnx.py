@@ -147,7 +147,7 @@ def test_categories_and_missing_values(mixed_table, model, bounds):
     rows.loc[::11, "city"] = "nowhere"
     rows.loc[5::11, "city"] = None
     model.fit(X, np.digitize(y, bounds))
-    assert model.table_._filling is not None
+    assert model.table_.filling_ is not None
     assert_same(model, rows)
 
 

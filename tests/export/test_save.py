@@ -258,7 +258,7 @@ def test_deep_manifests_are_refused(saved):
     deep = "[" * 100_000 + "]" * 100_000
     from hashlib import sha256
 
-    text = f'{{"format": "jarf model", "version": 1, "members": {{}}, "model": {deep}}}'.encode()
+    text = f'{{"format": "jarf model", "version": 2, "members": {{}}, "model": {deep}}}'.encode()
     with zipfile.ZipFile(saved, "w") as archive:
         archive.comment = sha256(text).hexdigest().encode()
         archive.writestr("manifest.json", text)

@@ -95,7 +95,7 @@ def test_sampled_values_lie_within_their_errors(data):
 def test_columns_of_a_mixed_table_are_one_player_each(mixed_table):
     X, y = mixed_table(300, 0)
     model = JARFRegressor(n_estimators=5, random_state=0).fit(X, y)
-    assert model.table_._filling is not None
+    assert model.table_.filling_ is not None
     for exact in (True, False):
         found = shapley_values(model, X[:4], X[10:18], exact=exact, random_state=0)
         assert found.feature_names.tolist() == list(X.columns)

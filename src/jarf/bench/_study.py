@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from jarf._native import kernels
+from jarf._native import is_native
 from jarf.bench._budgets import Budget, get_budget
 from jarf.bench._catalog import SIMULATED
 from jarf.bench._datasets import custom_datasets, get_dataset
@@ -124,7 +124,7 @@ def environment() -> dict[str, Any]:
         "system": platform.system(),
         "machine": platform.machine(),
         "cpus": os.cpu_count(),
-        "native_kernels": kernels() is not None,
+        "native_kernels": is_native(),
     }
 
 

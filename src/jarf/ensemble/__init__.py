@@ -14,6 +14,8 @@ from jarf.ensemble._features import JacobianFeatures
 from jarf.ensemble._geometries import GEOMETRIES, Geometry
 from jarf.ensemble._jacobian_forest import JacobianForestClassifier, JacobianForestRegressor
 from jarf.ensemble._jarf import JARFClassifier, JARFRegressor
+from jarf.ensemble._per_tree import PerTreeForest
+from jarf.ensemble._race import RaceResult
 from jarf.ensemble._rotation import RotationForestClassifier, RotationForestRegressor
 from jarf.ensemble._sources import GivenGradients, ModelSource
 from jarf.ensemble._sporf import SPORFClassifier, SPORFRegressor
@@ -35,6 +37,8 @@ __all__ = [
     "JacobianForestClassifier",
     "JacobianForestRegressor",
     "ModelSource",
+    "PerTreeForest",
+    "RaceResult",
     "RotationForestClassifier",
     "RotationForestRegressor",
     "SPORFClassifier",

@@ -73,6 +73,8 @@ class JacobianFeatures(TransformerMixin, BaseEstimator):
         off.
     table_ : TableEncoder
         How ``X`` becomes numbers.
+    mean_, scale_ : ndarray of shape (n_encoded_features,)
+        Means and standard deviations of the encoded ``X``, in which directions are applied.
     switched_on_ : bool
     gain_, gain_standard_error_ : float
         What the switch measured: the gain in smooth kappa, or the decrease of squared error;
@@ -201,9 +203,9 @@ class JacobianFeatures(TransformerMixin, BaseEstimator):
 
     def _learn(self, X, target: Target, rng) -> None:
         """Set ``directions_`` from surrogates of these rows."""
-        self._mean = X.mean(axis=0, dtype=np.float64)
+        self.mean_ = X.mean(axis=0, dtype=np.float64)
         std = column_std(X)
-        self._scale = np.where(std > 0, std, 1.0)
+        self.scale_ = np.where(std > 0, std, 1.0)
         table = Table.standardised(X, np.ones(len(X)), self.table_.is_number, STEP)
         seed = rng.randint(2**31 - 1)
         gradients = []
@@ -263,7 +265,7 @@ class JacobianFeatures(TransformerMixin, BaseEstimator):
         return booster(max_iter=50, early_stopping=False, random_state=seed)
 
     def _appended(self, X):
-        extra = ((X - self._mean) / self._scale) @ self.directions_
+        extra = ((X - self.mean_) / self.scale_) @ self.directions_
         return np.hstack([X, extra.astype(X.dtype)])
 
     def transform(self, X):

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from jarf.ensemble import Forest
+from jarf.trees import NODE, Forest
 from jarf.export._members import UnsoundFile
 from jarf.geometry import LinearMap
 
@@ -81,24 +81,23 @@ def check_children(left, right, is_leaf, starts, what: str) -> None:
 def check_forest(forest: Forest) -> None:
     """Check the engine's arrays."""
     nodes, values = forest.nodes, forest.values
-    shaped = nodes.dtype == np.int32 and nodes.ndim == 2 and nodes.shape[1] == 4
-    require(shaped and len(nodes) > 0, "the forest's nodes have another shape")
+    require(nodes.dtype == NODE and nodes.ndim == 1, "the forest's nodes have another shape")
+    require(len(nodes) > 0, "the forest has no nodes")
     for name in ("roots", "starts", "features"):
         require(getattr(forest, name).dtype == np.int32, f"the forest's {name} are not int32")
     require(forest.loadings.dtype == np.float32, "the forest's loadings are not float32")
     require(values.dtype == np.float64, "the forest's values are not float64")
     require(len(forest.weights) == len(forest.gains) == len(nodes), "nodes without weights")
-    feature, leaf = nodes[:, 0], nodes[:, 0] == -1
-    check_children(nodes[:, 2], nodes[:, 3], leaf, forest.roots, "forest")
-    rows = nodes[leaf, 2]
+    feature, leaf = nodes["feature"], forest.is_leaf
+    check_children(nodes["left"], nodes["right"], leaf, forest.roots, "forest")
+    rows = nodes["left"][leaf]
     require((rows >= 0).all() and (rows < len(values)).all(), "a leaf points outside the values")
     n_projections = len(forest.starts) - 1
     require(
         (feature < forest.n_features).all() and (-2 - feature < n_projections).all(),
         "a cut is along a column or a projection that is not there",
     )
-    thresholds = nodes[~leaf, 1].copy().view(np.float32)
-    require(not np.isnan(thresholds).any(), "a threshold is not a number")
+    require(not np.isnan(nodes["threshold"][~leaf]).any(), "a threshold is not a number")
     starts = forest.starts
     fine = n_projections >= 0 and starts[0] == 0 and starts[-1] == len(forest.loadings)
     require(fine and (np.diff(starts) > 0).all(), "projections overlap or are empty")

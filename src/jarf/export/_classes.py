@@ -14,18 +14,15 @@ from sklearn.ensemble import (
 )
 
 import jarf.ensemble as ours
-from jarf.ensemble._per_tree import PerTreeForest
-from jarf.ensemble._race import RaceResult
 from jarf.export._checks import check_forest, check_map, require
 from jarf.export._codec import CannotWrite, Writer
 from jarf.export._kinds import EstimatorKind, Kind, check_names
 from jarf.export._members import UnsoundFile
 from jarf.export._peers import BoosterKind, ForestKind, check_sklearn
+from jarf.export._table_kinds import table_kinds
 from jarf.geometry import JacobianPreconditioner, LinearMap, LowRankPreconditioner
 from jarf.gradients import EJOP, WideEJOP
-from jarf.table import TableEncoder
-from jarf.table._filling import ForestFill, LinearFill
-from jarf.table._parts import Levels, Numbers, OneHot, TargetMeans
+from jarf.trees import Forest, nodes_of_words
 
 _FORESTS = (
     "AxisForest",
@@ -57,7 +54,7 @@ def build(name: str, state: dict) -> Any:
 @cache
 def kinds() -> dict[str, Kind]:
     """All listed classes by name; XGBoost's where it is installed."""
-    listed = [*_parts(), *_table(), *_estimators(), *_sklearn(), *_xgboost()]
+    listed = [*_parts(), *table_kinds(), *_estimators(), *_sklearn(), *_xgboost()]
     return {kind.cls.__name__: kind for kind in listed}
 
 
@@ -79,6 +76,9 @@ def _parts() -> list[Kind]:
         "values": "matrix",
         "n_pure": "count",
         "n_features": "count",
+        "base": "vector",
+        "link": "text",
+        "averaged": "bool",
     }
     linear = {"mean": "vector", "scale": "vector", "matrix": "matrix|LowRankPreconditioner|none"}
     geometry = {"name": "text", "sources": "tuple", "n_loadings": "count", "local": "bool"}
@@ -86,15 +86,28 @@ def _parts() -> list[Kind]:
     race = {"winners": "tuple", "rows": "list", "sizes": "dict", "min_samples_split": "count"}
     per_tree = {"n_jobs": "none", "classifies": "bool", "maps_": "list", "trees_": "list"}
     return [
-        Kind(ours.Forest, forest, check_forest),
+        _ForestKind(Forest, forest, check_forest),
         Kind(LinearMap, linear, check_map),
         Kind(LowRankPreconditioner, {"factor": "csr_array", "diagonal": "vector"}, _check_low_rank),
         Kind(EJOP, {"total": "matrix", "weight": "number", "n_probes": "count"}, _check_ejop),
         Kind(WideEJOP, {"factor": "csr_array", "weight": "number", "n_probes": "count"}),
         Kind(ours.Geometry, geometry),
-        Kind(RaceResult, race, optional=frozenset({"sizes", "min_samples_split"})),
-        _PerTreeKind(PerTreeForest, per_tree, _check_per_tree),
+        Kind(ours.RaceResult, race, optional=frozenset({"sizes", "min_samples_split"})),
+        _PerTreeKind(ours.PerTreeForest, per_tree, _check_per_tree),
     ]
+
+
+class _ForestKind(Kind):
+    """Nodes lie in the file as four 32-bit words each."""
+
+    def state(self, value: Forest) -> dict[str, Any]:
+        return {**super().state(value), "nodes": value.words()}
+
+    def make(self, state: dict[str, Any]) -> Forest:
+        words = state["nodes"]
+        fine = isinstance(words, np.ndarray) and words.dtype == np.int32 and words.ndim == 2
+        require(fine and words.shape[1] == 4, "the forest's nodes have another shape")
+        return super().make({**state, "nodes": nodes_of_words(words)})
 
 
 class _PerTreeKind(Kind):
@@ -109,98 +122,6 @@ class _PerTreeKind(Kind):
         return made
 
 
-def _table() -> list[Kind]:
-    numbers = {"fill": "number", "has_apart": "bool", "is_empty": "bool", "kind": "text"}
-    numbers |= {"apart": "number", "low": "number"}
-    filling = dict.fromkeys(("unit", "mean", "spread", "low", "high"), "vector")
-    filling["weights"] = "matrix"
-    means = {"levels": "Levels", "class_names": "list", "seed": "count", "means": "matrix"}
-    table = {
-        "categorical_features": "any",
-        "fill_values_": "holes",
-        "_parts": "list|none",
-        "_classes": "labels|none",
-        "_seed": "count|none",
-        "_filling": "LinearFill|ForestFill|none",
-        "_numbers": "ints",
-    }
-    late = frozenset({"_classes", "_seed"})
-    return [
-        Kind(Numbers, numbers, _check_numbers),
-        Kind(Levels, {"codes": "dict", "label": "text"}, _check_levels),
-        Kind(OneHot, {"levels": "Levels"}),
-        Kind(TargetMeans, means, _check_means),
-        Kind(LinearFill, filling, _check_filling),
-        Kind(ForestFill, {**filling, "forests": "dict"}, _check_forest_fill),
-        _TableKind(TableEncoder, table, optional=late),
-    ]
-
-
-class _TableKind(Kind):
-    """What outputs there are is worked out again from the parts, not read."""
-
-    def make(self, state: dict[str, Any]) -> Any:
-        made = super().make(state)
-        made.random_state = None
-        parts = made._parts
-        n_columns = len(made.fill_values_)
-        if parts is None:
-            require(np.isfinite(made.fill_values_).all(), "a table without fill values")
-            made._describe(np.arange(n_columns), ["number"] * n_columns)
-            _check_table_filling(made)
-            return made
-        known = all(isinstance(part, Numbers | OneHot | TargetMeans) for part in parts)
-        require(known and 0 < len(parts) == n_columns, "a table's columns are wrong")
-        sizes = [len(part.kinds) for part in parts]
-        names = [kind for part in parts for kind in part.kinds]
-        made._describe(np.repeat(np.arange(n_columns), sizes), names)
-        _check_table_filling(made)
-        return made
-
-
-def _check_table_filling(table: TableEncoder) -> None:
-    numbers, n_columns = table._numbers, len(table.fill_values_)
-    inside = ((numbers >= 0) & (numbers < n_columns)).all() and (np.diff(numbers) > 0).all()
-    require(inside, "a table's numbers are wrong")
-    parts = list(table._all_parts())
-    require(all(isinstance(parts[j], Numbers) for j in numbers), "a category among the numbers")
-    filling = table._filling
-    fits = filling is None or len(filling.mean) == len(numbers)
-    require(fits, "the filling is of other columns")
-
-
-def _check_numbers(part: Numbers) -> None:
-    require(part.kind in ("number", "level"), "a column of no kind")
-    require(np.isfinite(part.fill), "a fill value is not a number")
-    require(not part.has_apart or np.isfinite(part.apart), "a missing value is set nowhere")
-
-
-def _check_levels(levels: Levels) -> None:
-    fine = list(levels.codes.values()) == list(range(len(levels.codes)))
-    require(fine and len(levels.codes) > 0, "the levels of a category are not numbered")
-
-
-def _check_means(part: TargetMeans) -> None:
-    shape = (len(part.levels) + 1, len(part.class_names))
-    require(part.means.shape == shape, "target means are not as many as levels")
-    require(all(isinstance(name, str) for name in part.class_names), "a class without a name")
-
-
-def _check_filling(filling: LinearFill) -> None:
-    d = len(filling.mean)
-    sizes = {len(getattr(filling, name)) for name in ("unit", "spread", "low", "high")}
-    require(sizes == {d} and filling.weights.shape == (d, d), "the filling's shapes are wrong")
-    require((filling.unit != 0).all() and (filling.spread != 0).all(), "the filling's units are 0")
-
-
-def _check_forest_fill(filling: ForestFill) -> None:
-    _check_filling(filling)
-    d = len(filling.mean)
-    for j, forest in filling.forests.items():
-        fine = isinstance(j, int) and 0 <= j < d and isinstance(forest, ExtraTreesRegressor)
-        require(fine and forest.n_features_in_ == d - 1, "a filling forest is of other columns")
-
-
 def _check_low_rank(matrix: LowRankPreconditioner) -> None:
     require(matrix.factor.shape[1] == len(matrix.diagonal), "H's factor is of other columns")
     require(np.isfinite(matrix.factor.data).all(), "H's factor is not finite")
@@ -211,7 +132,7 @@ def _check_ejop(ejop: EJOP) -> None:
     require(ejop.total.shape == (d, d) and ejop.weight > 0, "the EJOP is not square or weighs 0")
 
 
-def _check_per_tree(forest: PerTreeForest) -> None:
+def _check_per_tree(forest: ours.PerTreeForest) -> None:
     require(len(forest.maps_) == len(forest.trees_) > 0, "maps and trees are not as many")
     require(all(isinstance(linear, LinearMap) for linear in forest.maps_), "a map is none")
 
@@ -221,10 +142,11 @@ def _estimators() -> list[Kind]:
     grown = {
         **fitted,
         "forest_": "Forest",
-        "_tree_seeds": "ints",
-        "_feature_scales": "vector",
+        "tree_seeds_": "ints",
+        "feature_scales_": "vector",
         "classes_": "labels",
         "n_classes_": "count",
+        "n_outputs_": "count",
         "oob_score_": "number",
         "oob_decision_function_": "any",
         "oob_prediction_": "any",
@@ -232,7 +154,7 @@ def _estimators() -> list[Kind]:
         "race_": "RaceResult",
         "min_samples_split_": "number",
     }
-    needed = {"n_features_in_", "table_", "forest_", "_tree_seeds", "_feature_scales"}
+    needed = {"n_features_in_", "table_", "forest_", "tree_seeds_", "feature_scales_"}
     optional = frozenset(set(grown) - needed)
     names = [f"{stem}{task}" for stem in _FORESTS for task in ("Classifier", "Regressor")]
     listed: list[Kind] = [
@@ -255,8 +177,8 @@ def _estimators() -> list[Kind]:
         "_map": "LinearMap",
     }
     listed.append(_PreconditionerKind(JacobianPreconditioner, mapped, None, absent, _writable))
-    appended = {**_COLUMNS, "table_": "TableEncoder", "directions_": "matrix", "_mean": "vector"}
-    appended |= {"_scale": "vector", "switched_on_": "bool"}
+    appended = {**_COLUMNS, "table_": "TableEncoder", "directions_": "matrix", "mean_": "vector"}
+    appended |= {"scale_": "vector", "switched_on_": "bool"}
     appended |= {"gain_": "number", "gain_standard_error_": "number"}
     absent = frozenset({"feature_names_in_", "gain_", "gain_standard_error_"})
     listed.append(
@@ -277,8 +199,8 @@ class _PreconditionerKind(EstimatorKind):
 def _check_features(model: Any) -> None:
     check_names(model)
     d = model.table_.n_outputs
-    sizes = {len(model._mean), len(model._scale), len(model.directions_)}
-    require(sizes == {d} and (model._scale != 0).all(), "directions of other columns")
+    sizes = {len(model.mean_), len(model.scale_), len(model.directions_)}
+    require(sizes == {d} and (model.scale_ != 0).all(), "directions of other columns")
 
 
 def _sklearn() -> list[Kind]:

@@ -8,8 +8,8 @@ import numpy as np
 
 from jarf.export._graph import Graph
 from jarf.export._trees_graph import mean_graph
-from jarf.inspection._trees import forest_of
-from jarf.table._filling import N_FOREST_SWEEPS, N_SWEEPS, ForestFill, LinearFill
+from jarf.inspection import forest_of
+from jarf.table import N_FOREST_SWEEPS, N_SWEEPS, ForestFill, LinearFill
 
 
 def filling_graph(graph: Graph, filling: LinearFill, values: str) -> str:

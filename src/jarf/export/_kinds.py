@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from jarf._sklearn import validate_params
 from jarf.export._checks import check_field, require
 from jarf.export._members import UnsoundFile
 
@@ -96,8 +97,7 @@ class EstimatorKind(Kind):
 
     def make(self, state: dict[str, Any]) -> Any:
         made = self.cls(**state["params"])
-        if hasattr(made, "_parameter_constraints"):
-            made._validate_params()
+        validate_params(made)
         for name, value in state.items():
             if name != "params":
                 setattr(made, name, value)

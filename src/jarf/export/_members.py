@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 MANIFEST = "manifest.json"
-FORMAT, VERSION = "jarf model", 1
+FORMAT, VERSION = "jarf model", 2
 MAX_MEMBERS = 10_000
 # Wrong as they may be, members never make a reader hold more than this in all.
 MAX_BYTES = 2**31

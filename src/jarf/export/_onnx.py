@@ -8,15 +8,13 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from jarf.ensemble import JacobianFeatures
-from jarf.ensemble._oblique import ObliqueForest
+from jarf.ensemble import JacobianFeatures, TreeEnsemble
 from jarf.export._graph import Graph
 from jarf.export._table_graph import MISSING_TEXT, has_text, table_graph
 from jarf.export._trees_graph import map_graph, trees_graph
 from jarf.geometry import JacobianPreconditioner, LinearMap
-from jarf.inspection._models import check_model, column_names, raw_columns
-from jarf.inspection._trees import trees_of
-from jarf.table._columns import as_levels, as_numbers
+from jarf.inspection import check_model, column_names, raw_columns, trees_of
+from jarf.table import as_levels, as_numbers
 
 LABEL, PROBABILITIES = "output_label", "output_probabilities"
 PREDICTION, TRANSFORMED = "output_prediction", "output_transformed"
@@ -95,7 +93,7 @@ def _check_names(model: Any) -> None:
 
 def _transformer(graph: Graph, model: Any, encoded: str) -> list:
     if isinstance(model, JacobianFeatures):
-        extra = map_graph(graph, LinearMap(model._mean, model._scale, model.directions_), encoded)
+        extra = map_graph(graph, LinearMap(model.mean_, model.scale_, model.directions_), encoded)
         graph.add("Concat", encoded, extra, axis=1, name=TRANSFORMED)
     else:
         graph.add("Identity", map_graph(graph, model._map, encoded), name=TRANSFORMED)
@@ -124,7 +122,7 @@ def _predictor(graph: Graph, model: Any, answer: str) -> list:
 
 
 def _has_two_columns(model: Any) -> bool:
-    return isinstance(model, ObliqueForest) or trees_of(model).n_outputs == 2
+    return isinstance(model, TreeEnsemble) or trees_of(model).n_outputs == 2
 
 
 def _classes(classes: np.ndarray) -> tuple[np.ndarray, str]:
@@ -165,7 +163,7 @@ def onnx_inputs(model, X) -> dict[str, np.ndarray]:
     """
     check_is_fitted(model)
     columns = raw_columns(X)
-    parts = list(model.table_._all_parts())
+    parts = model.table_.parts()
     if len(columns) != len(parts):
         raise ValueError(f"X has {len(columns)} columns, but the model was fitted on {len(parts)}.")
     if not has_text(model.table_):

@@ -11,15 +11,20 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 import jarf
-from jarf.ensemble import JacobianFeatures, JARFClassifier, JARFRegressor
-from jarf.ensemble._oblique import ObliqueForest
-from jarf.ensemble._per_tree import PerTreeForest
+from jarf._sklearn import is_classifier
+from jarf.ensemble import (
+    JacobianFeatures,
+    JARFClassifier,
+    JARFRegressor,
+    TreeEnsemble,
+    PerTreeForest,
+)
 from jarf.export._checks import require
 from jarf.export._classes import build, describe
 from jarf.export._codec import CannotWrite, Reader, Writer
 from jarf.export._members import MAX_BYTES, read_members, write_members
 from jarf.geometry import JacobianPreconditioner
-from jarf.inspection._models import answers
+from jarf.inspection import answers
 
 _DAMAGE = (
     *(zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, struct.error, EOFError),
@@ -111,7 +116,7 @@ def _check_sound(model: Any) -> None:
     require(hasattr(model, "n_features_in_"), "it holds no fitted estimator")
     table = model.table_
     require(len(table.fill_values_) == model.n_features_in_, "the table has other columns")
-    if isinstance(model, ObliqueForest):
+    if isinstance(model, TreeEnsemble):
         _check_forest_model(model)
     elif not isinstance(model, JacobianFeatures):
         _check_mapped(model)
@@ -122,13 +127,13 @@ def _check_sound(model: Any) -> None:
         require(np.isfinite(found).all(), "its predictions are not finite")
 
 
-def _check_forest_model(model: ObliqueForest) -> None:
+def _check_forest_model(model: TreeEnsemble) -> None:
     n_outputs = model.table_.n_outputs
     require(
-        model.forest_.n_features == n_outputs == len(model._feature_scales),
+        model.forest_.n_features == n_outputs == len(model.feature_scales_),
         "the forest is of other columns",
     )
-    require(model._classifies == hasattr(model, "classes_"), "classes are missing, or too many")
+    require(is_classifier(model) == hasattr(model, "classes_"), "classes are missing, or too many")
 
 
 def _check_mapped(model: Any) -> None:
@@ -144,7 +149,7 @@ def _check_mapped(model: Any) -> None:
     if not jarf_model:
         return
     require(model.table_.n_outputs == n_outputs, "the map is of another table")
-    require(model._classifies == hasattr(model, "classes_"), "classes are missing, or too many")
+    require(is_classifier(model) == hasattr(model, "classes_"), "classes are missing, or too many")
     mapping.table_ = model.table_
     final = model.estimator_
     ensembles = [final]
@@ -155,9 +160,9 @@ def _check_mapped(model: Any) -> None:
         widths |= {linear.matrix.shape[1] for linear in final.maps_}
     for ensemble in ensembles:
         require(not isinstance(ensemble, JARFClassifier | JARFRegressor), "JARF within JARF")
-        if isinstance(ensemble, ObliqueForest):
+        if isinstance(ensemble, TreeEnsemble):
             _check_forest_model(ensemble)
-        if model._classifies:
+        if is_classifier(model):
             codes = np.arange(len(model.classes_))  # JARF hands its ensemble numbers of classes
             found = getattr(ensemble, "classes_", codes)
             require(np.isin(found, codes).all(), "the final ensemble is of other classes")

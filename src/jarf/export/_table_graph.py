@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from jarf.ensemble._oblique import ObliqueForest
+from jarf.ensemble import TreeEnsemble
 from jarf.export._filling_graph import filling_graph
 from jarf.export._graph import Graph
-from jarf.inspection._models import column_names
-from jarf.table import TableEncoder
-from jarf.table._parts import Levels, Numbers, OneHot, TargetMeans
+from jarf.inspection import column_names
+from jarf.table import Levels, Numbers, OneHot, TableEncoder, TargetMeans
 
 # How a missing text is written: ONNX's strings have no sign for it.
 MISSING_TEXT = ""
@@ -20,7 +19,7 @@ MISSING_TEXT = ""
 
 def has_text(table: TableEncoder) -> bool:
     """Whether any column holds text, so that every column is an input of its own."""
-    return any(_is_text(part) for part in table._parts or [])
+    return any(_is_text(part) for part in table.parts()) if table.levels_ else False
 
 
 def _is_text(part: Any) -> bool:
@@ -40,7 +39,7 @@ def table_graph(graph: Graph, model: Any) -> str:
     str
     """
     table: TableEncoder = model.table_
-    parts = list(table._all_parts())
+    parts = table.parts()
     if has_text(table):
         columns = [
             graph.input(str(name), "string" if _is_text(part) else "double", 1)
@@ -56,26 +55,26 @@ def table_graph(graph: Graph, model: Any) -> str:
         for part, column in zip(parts, columns, strict=True)
     ]
     blocks = [_encode(graph, part, column) for part, column in zip(parts, columns, strict=True)]
-    if table._filling is not None:
-        values = graph.add("Concat", *[columns[j] for j in table._numbers], axis=1)
-        filled = filling_graph(graph, table._filling, values)
-        for place, j in enumerate(table._numbers):
+    if table.filling_ is not None:
+        values = graph.add("Concat", *[columns[j] for j in table.number_columns_], axis=1)
+        filled = filling_graph(graph, table.filling_, values)
+        for place, j in enumerate(table.number_columns_):
             blocks[j][0] = graph.columns(filled, [place])
     return graph.add("Concat", *[output for block in blocks for output in block], axis=1)
 
 
 def _rounded(graph: Graph, model: Any, column: str) -> str:
     """Round numbers to float32 where the model reads them so."""
-    if not isinstance(model, ObliqueForest):
+    if not isinstance(model, TreeEnsemble):
         return column
     return graph.cast(graph.cast(column, "float"), "double")
 
 
 def _numbers(graph: Graph, table: TableEncoder, rows: str) -> str:
     """Fill a table of numbers that missed none in training."""
-    if table._filling is None:
+    if table.filling_ is None:
         return _filled(graph, rows, table.fill_values_)
-    return filling_graph(graph, table._filling, rows)
+    return filling_graph(graph, table.filling_, rows)
 
 
 def _filled(graph: Graph, column: str, fill: Any) -> str:

@@ -7,11 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jarf.ensemble import Forest
 from jarf.export._graph import Graph
-from jarf.geometry import LinearMap
-from jarf.geometry._map import FARTHEST
-from jarf.inspection._trees import Trees
+from jarf.geometry import FARTHEST, LinearMap
+from jarf.inspection import Trees
+from jarf.trees import Forest
 
 # The trees of one operator, and the projected columns that exist at a time, at most.
 MAX_TREES, MAX_PROJECTIONS = 64, 512
@@ -37,11 +36,12 @@ def trees_graph(graph: Graph, trees: Trees, encoded: str) -> str:
         rows = graph.cast(rows, "float")
         sums += [_chunk(graph, forest, chunk, rows) for chunk in _chunks(forest)]
     total = graph.add("Sum", *[graph.cast(part, "double") for part in sums])
-    if trees.link == "mean":
-        return graph.add("Div", total, graph.constant(float(trees.n_trees), np.float64))
-    score = graph.add("Add", total, graph.constant(trees.base, np.float64))
-    link = {"logistic": "Sigmoid", "exp": "Exp", "softmax": "Softmax", "identity": "Identity"}
-    return graph.add(link[trees.link], score)
+    if trees.averaged:
+        total = graph.add("Div", total, graph.constant(float(trees.n_trees), np.float64))
+    if trees.base.any():
+        total = graph.add("Add", total, graph.constant(trees.base, np.float64))
+    link = {"logit": "Sigmoid", "log": "Exp", "softmax": "Softmax"}
+    return graph.add(link[trees.link], total) if trees.link in link else total
 
 
 def map_graph(graph: Graph, linear: LinearMap, encoded: str) -> str:
@@ -60,7 +60,7 @@ def map_graph(graph: Graph, linear: LinearMap, encoded: str) -> str:
 
 def _chunks(forest: Forest) -> Iterator[range]:
     """Cut the trees into groups that are not too large."""
-    oblique = np.concatenate([[0], np.cumsum(forest.nodes[:, 0] < -1)])
+    oblique = np.concatenate([[0], np.cumsum(forest.nodes["feature"] < -1)])
     ends = np.append(forest.roots, len(forest.nodes))
     start = 0
     for tree in range(1, forest.n_trees + 1):
@@ -75,7 +75,7 @@ def _chunk(graph: Graph, forest: Forest, trees: range, rows: str) -> str:
     ends = np.append(forest.roots, len(forest.nodes))
     part = slice(ends[trees.start], ends[trees.stop])
     nodes = forest.nodes[part]
-    feature = nodes[:, 0].astype(np.int64)
+    feature = nodes["feature"].astype(np.int64)
     oblique = feature < -1
     if oblique.any():
         used, place = np.unique(-2 - feature[oblique], return_inverse=True)
@@ -96,7 +96,7 @@ def mean_graph(graph: Graph, forest: Forest, rows: str) -> str:
     Each tree has two outputs of its own, the float32 nearest to its leaf's value and what is
     left; they are added in doubles.
     """
-    walked, leaves = _walked(forest, range(forest.n_trees), forest.nodes[:, 0])
+    walked, leaves = _walked(forest, range(forest.n_trees), forest.nodes["feature"])
     values = forest.values[leaves.rows, 0]
     high = values.astype(np.float32)
     weights = np.stack([high, (values - high).astype(np.float32)], axis=1).ravel()
@@ -150,12 +150,13 @@ def _walked(forest: Forest, trees: range, feature) -> tuple[dict[str, Any], _Lea
     tree = np.repeat(np.arange(len(trees)), sizes)
     root = ends[trees.start + tree]
     within = start + np.arange(len(nodes)) - root
-    leaf = nodes[:, 0] == -1
+    leaf = nodes["feature"] == -1
+    children = np.stack([nodes["left"], nodes["right"]], axis=1)
     # XGBoost leaves nodes behind that it has pruned: nobody's children.
     known = within == 0
-    known[(nodes[~leaf, 2:] - start).ravel()] = True
-    child = np.where(leaf[:, None], 0, nodes[:, 2:] - root[:, None])[known]
-    threshold = np.where(leaf, 0, nodes[:, 1].copy().view(np.float32))
+    known[(children[~leaf] - start).ravel()] = True
+    child = np.where(leaf[:, None], 0, children - root[:, None])[known]
+    threshold = np.where(leaf, 0, nodes["threshold"])
     walked = {
         "nodes_treeids": tree[known],
         "nodes_nodeids": within[known],
@@ -166,7 +167,7 @@ def _walked(forest: Forest, trees: range, feature) -> tuple[dict[str, Any], _Lea
         "nodes_falsenodeids": child[:, 1],
     }
     kept = leaf & known
-    leaves = _Leaves(tree[kept], within[kept], nodes[kept, 2])
+    leaves = _Leaves(tree[kept], within[kept], nodes["left"][kept])
     return {name: values.tolist() for name, values in walked.items()}, leaves
 
 

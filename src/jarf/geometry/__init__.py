@@ -6,8 +6,10 @@ from jarf.geometry._alignment import (
     normals_alignment,
     random_alignment,
 )
+from jarf.geometry._map import FARTHEST as FARTHEST
 from jarf.geometry._map import LinearMap, preconditioner_matrix, spectrum
 from jarf.geometry._preconditioner import JacobianPreconditioner
+from jarf.geometry._wide import N_LEADING as N_LEADING
 from jarf.geometry._wide import LowRankPreconditioner, leading_spectrum
 
 __all__ = [

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from jarf.ensemble import Forest
-from jarf.ensemble._oblique import ObliqueForest
+from jarf.ensemble import TreeEnsemble
 from jarf.geometry import LinearMap
 from jarf.inspection._models import check_model, encode
 from jarf.inspection._trees import Part, Trees, trees_of
 from jarf.inspection._words import Wording, number_text
+from jarf.trees import Forest
 
 
 def explain_split(model, tree=0, node=0, *, digits=2, max_terms=6) -> str:
@@ -107,20 +107,20 @@ def _tree(model: Any, tree: int) -> tuple[Part, int]:
 
 
 def _wording(model: Any, digits: int, max_terms: int | None) -> Wording:
-    oblique = isinstance(model, ObliqueForest)
-    scales = model._feature_scales if oblique else model.preconditioner_._std
+    oblique = isinstance(model, TreeEnsemble)
+    scales = model.feature_scales_ if oblique else model.preconditioner_._std
     return Wording(model, scales, digits, max_terms)
 
 
 def _node(forest: Forest, place: int, node: int, tree: int) -> int:
     """The node's number in the forest; leaves are refused."""
-    end = np.append(forest.roots, len(forest.nodes))[place + 1]
-    found = int(forest.roots[place]) + node
-    if node < 0 or found >= end:
+    nodes = forest.nodes_of(place)
+    found = nodes.start + node
+    if node < 0 or found >= nodes.stop:
         raise ValueError(
-            f"node={node}: tree {tree} has nodes 0 to {end - forest.roots[place] - 1}."
+            f"node={node}: tree {tree} has nodes 0 to {nodes.stop - nodes.start - 1}."
         )
-    if forest.nodes[found, 0] == -1:
+    if forest.is_leaf[found]:
         raise ValueError(f"Node {node} of tree {tree} is a leaf: nothing is split there.")
     return found
 
@@ -129,7 +129,7 @@ def _cut(part: Part, node: int) -> tuple[np.ndarray, float]:
     """Direction over the table's outputs and offset of a cut: ``direction . x <= offset``."""
     forest, linear = part.forest, part.linear
     features, loadings = _loadings(forest, node)
-    offset = float(forest.nodes[node, 1:2].view(np.float32)[0])
+    offset = float(forest.nodes["threshold"][node])
     if linear is None:
         direction = np.zeros(forest.n_features)
         np.add.at(direction, features, loadings)
@@ -143,7 +143,7 @@ def _unmapped(linear: LinearMap, features: np.ndarray, loadings: np.ndarray) -> 
 
 
 def _loadings(forest: Forest, node: int) -> tuple[np.ndarray, np.ndarray]:
-    feature = int(forest.nodes[node, 0])
+    feature = int(forest.nodes["feature"][node])
     if feature >= 0:
         return np.array([feature]), np.ones(1, np.float32)
     part = slice(*forest.starts[-2 - feature : -feature])
@@ -152,25 +152,25 @@ def _loadings(forest: Forest, node: int) -> tuple[np.ndarray, np.ndarray]:
 
 def _walk(forest: Forest, node: int, row: np.ndarray):
     """Yield the nodes on a row's path with the side it takes; None at the leaf."""
-    while forest.nodes[node, 0] != -1:
+    while not forest.is_leaf[node]:
         features, loadings = _loadings(forest, node)
         value = np.float32(0)
         for feature, loading in zip(features, loadings, strict=True):
             value = value + loading * row[feature]
-        left = bool(value <= forest.nodes[node, 1:2].view(np.float32)[0])
+        left = bool(value <= forest.nodes["threshold"][node])
         yield node, left
-        node = int(forest.nodes[node, 2 if left else 3])
+        node = int(forest.nodes["left" if left else "right"][node])
     yield node, None
 
 
 def _leaf(model: Any, trees: Trees, forest: Forest, node: int, digits: int) -> str:
-    values = forest.values[forest.nodes[node, 2]]
-    if trees.link != "mean":
+    values = forest.leaf_values(node)
+    if not trees.averaged:
         place = int(np.abs(values).argmax())
         which = f" of {model.classes_[place]}" if len(values) > 1 else ""
         return f"{number_text(values[place], digits)} to the score{which}"
     if not hasattr(model, "classes_"):
-        return number_text(values[0], digits + 2, trim=True)
+        return ", ".join(number_text(value, digits + 2, trim=True) for value in values)
     order = np.argsort(-values, kind="stable")
     shares = [f"{values[k]:.0%} {model.classes_[k]}" for k in order]
     return ", ".join(shares[: max(1, int(np.count_nonzero(values)))])

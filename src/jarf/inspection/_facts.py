@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
-from jarf.geometry import JacobianPreconditioner, leading_spectrum, spectrum
-from jarf.geometry._wide import N_LEADING
+from jarf.geometry import N_LEADING, JacobianPreconditioner, leading_spectrum, spectrum
 from jarf.gradients import (
     EJOP,
     Differences,

@@ -8,13 +8,12 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
-from jarf.ensemble import JARFClassifier, JARFRegressor
-from jarf.ensemble._oblique import ObliqueForest
+from jarf._sklearn import is_classifier
+from jarf.ensemble import JARFClassifier, JARFRegressor, TreeEnsemble
 from jarf.geometry import JacobianPreconditioner
-from jarf.table import read_table
-from jarf.table._columns import Column, read_columns
+from jarf.table import Column, read_columns, read_table
 
-MODELS = (ObliqueForest, JARFClassifier, JARFRegressor)
+MODELS = (TreeEnsemble, JARFClassifier, JARFRegressor)
 
 
 def check_model(model: Any) -> None:
@@ -36,18 +35,18 @@ def column_names(model: Any) -> np.ndarray:
 
 def encode(model: Any, X: Any) -> np.ndarray:
     """Turn a table into the float matrix that ``model`` works on."""
-    dtype: Any = np.float32 if isinstance(model, ObliqueForest) else [np.float64, np.float32]
+    dtype: Any = np.float32 if isinstance(model, TreeEnsemble) else [np.float64, np.float32]
     return read_table(model, X, dtype=dtype, order="C")
 
 
 def answers(model: Any, matrix: np.ndarray) -> np.ndarray:
     """Class probabilities, or predictions, at rows of the encoded matrix: (n_rows, n_outputs)."""
-    if isinstance(model, ObliqueForest):
+    if isinstance(model, TreeEnsemble):
         matrix = np.ascontiguousarray(matrix, dtype=np.float32)
-        return model.forest_.predict(matrix, model.n_jobs) / model.forest_.n_trees
+        return model.forest_.predict(matrix, model.n_jobs)
     if model.share != "per-tree":
         matrix = model.preconditioner_._map.transform(matrix)
-    if not model._classifies:
+    if not is_classifier(model):
         return np.asarray(model.estimator_.predict(matrix), dtype=np.float64)[:, None]
     if not hasattr(model.estimator_, "predict_proba"):
         raise ValueError(
@@ -91,9 +90,9 @@ class MixedRows:
         self.table = model.table_
         self.matrices = encode(model, first), encode(model, second)
         self.numbers = None
-        if self.table._filling is not None:
+        if self.table.filling_ is not None:
             dtype = self.matrices[0].dtype
-            values = [self.table._values(raw_columns(X), dtype) for X in (first, second)]
+            values = [self.table.numbers_of(raw_columns(X), dtype) for X in (first, second)]
             if any(np.isnan(part).any() for part in values):
                 self.numbers = values
 
@@ -114,6 +113,6 @@ class MixedRows:
         mixed = np.where(mask, first[i], second[j])
         if self.numbers is not None:
             first, second = self.numbers
-            values = np.where(from_first[:, self.table._numbers], first[i], second[j])
+            values = np.where(from_first[:, self.table.number_columns_], first[i], second[j])
             self.table.refill(mixed, values)
         return mixed

@@ -5,18 +5,15 @@ Cuts in words, the alignment of cuts, ONNX files and checks of loaded models rea
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array, vstack
 
-from jarf.ensemble import Forest, JARFClassifier, JARFRegressor
-from jarf.ensemble._oblique import ObliqueForest
-from jarf.ensemble._per_tree import PerTreeForest
+from jarf.ensemble import JARFClassifier, JARFRegressor, PerTreeForest, TreeEnsemble
 from jarf.geometry import LinearMap
-from jarf.inspection._xgboost import boosted_trees, is_xgboost
-from jarf.surrogate import PackedForest, is_packable, pack
+from jarf.trees import Forest, read_trees
 
 
 class Part(NamedTuple):
@@ -33,16 +30,10 @@ class Trees:
     Parameters
     ----------
     parts : list of Part
-        Their trees are numbered through.
-    link : {"mean", "identity", "logistic", "softmax", "exp"}
-        "mean" divides the sum by the number of trees; the others are what XGBoost does to it.
-    base : ndarray of shape (n_outputs,)
-        Added to the sum.
+        Their trees are numbered through; base, link and whether they are averaged are the same.
     """
 
     parts: list[Part]
-    link: str = "mean"
-    base: np.ndarray = field(default_factory=lambda: np.zeros(1))
 
     @property
     def n_trees(self) -> int:
@@ -51,7 +42,22 @@ class Trees:
     @property
     def n_outputs(self) -> int:
         """Number of outputs of the sum, before the link."""
-        return self.parts[0].forest.values.shape[1]
+        return self.parts[0].forest.n_raw
+
+    @property
+    def averaged(self) -> bool:
+        """Whether the sum is divided by the number of trees."""
+        return self.parts[0].forest.averaged
+
+    @property
+    def link(self) -> str:
+        """From the sum to the prediction."""
+        return self.parts[0].forest.link
+
+    @property
+    def base(self) -> np.ndarray:
+        """Added to the sum, or to the mean."""
+        return self.parts[0].forest.base
 
     def locate(self, tree: int) -> tuple[Part, int]:
         """Find a tree: its part, and its number there."""
@@ -93,7 +99,7 @@ def trees_of(model: Any) -> Trees:
     -------
     Trees
     """
-    if isinstance(model, ObliqueForest):
+    if isinstance(model, TreeEnsemble):
         return Trees([Part(None, model.forest_)])
     if not isinstance(model, JARFClassifier | JARFRegressor):
         raise TypeError(
@@ -105,14 +111,11 @@ def trees_of(model: Any) -> Trees:
         pairs = zip(final.maps_, final.trees_, strict=True)
         return Trees([Part(linear, forest_of(tree)) for linear, tree in pairs])
     linear = model.preconditioner_._map
-    if is_xgboost(final):
-        forest, link, base = boosted_trees(final)
-        return Trees([Part(linear, forest)], link, base)
     return Trees([Part(linear, forest_of(final))])
 
 
 def forest_of(ensemble: Any) -> Forest:
-    """Return the arrays of a forest, ours or scikit-learn's.
+    """Return the trees of a final ensemble, ours or another library's.
 
     Parameters
     ----------
@@ -122,18 +125,4 @@ def forest_of(ensemble: Any) -> Forest:
     -------
     Forest
     """
-    if isinstance(ensemble, ObliqueForest):
-        return ensemble.forest_
-    if is_packable(ensemble):
-        return _of_packed(pack(ensemble))
-    raise TypeError(
-        f"The trees of {type(ensemble).__name__} cannot be read. Final ensembles that can: the "
-        "forests of this library, scikit-learn's random forests and extra trees, XGBoost."
-    )
-
-
-def _of_packed(packed: PackedForest) -> Forest:
-    nodes = packed.nodes.view(np.int32).reshape(-1, 4).copy()
-    leaf = nodes[:, 0] == -1
-    nodes[leaf, 3] = nodes[leaf, 2]
-    return Forest.of_axes(nodes, packed.roots, packed.values, packed.n_features)
+    return ensemble.forest_ if isinstance(ensemble, TreeEnsemble) else read_trees(ensemble)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from jarf.inspection._models import column_names
-from jarf.table._parts import Numbers, OneHot
+from jarf.table import Numbers, OneHot, Part, TargetMeans
 
 # Weights this much smaller than the largest, in standard deviations, are rounding errors.
 NEGLIGIBLE = 1e-9
@@ -81,12 +81,11 @@ class Wording:
         text = f"{round(value, decimals) + 0.0:.{decimals}f}"
         return text.rstrip("0").rstrip(".") if "." in text else text
 
-    def _part(self, output: int) -> tuple[str, Any, int]:
+    def _part(self, output: int) -> tuple[str, Part, int]:
         """The column an output came from, how it was encoded, and which of its outputs it is."""
         column = int(self.table.output_columns_[output])
         within = output - int(np.searchsorted(self.table.output_columns_, column))
-        parts = self.table._parts
-        return str(self.names[column]), None if parts is None else parts[column], within
+        return str(self.names[column]), self.table.part(column), within
 
     def _term(self, output: int) -> str:
         """Name an output as a term of a sum."""
@@ -94,12 +93,12 @@ class Wording:
         kind = self.table.output_kinds_[output]
         if kind == "level":
             return f"[{self._level(name, part, within, True)}]"
-        if kind == "target":
+        if isinstance(part, TargetMeans):
             suffix = part.class_names[within].removeprefix("_")
             return f"mean target{f' {suffix}' if suffix else ''} of {name}"
         return name
 
-    def _level(self, name: str, part: Any, within: int, holds: bool) -> str:
+    def _level(self, name: str, part: Part, within: int, holds: bool) -> str:
         if not isinstance(part, OneHot):
             return f"{name} is {'true' if holds else 'false'}"
         level = list(part.levels.codes)[within]

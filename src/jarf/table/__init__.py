@@ -1,6 +1,28 @@
 """Table in, float matrix out: DataFrames, categories and missing values, for every estimator."""
 
-from jarf.table._encoder import TableEncoder
+from jarf.table._columns import Column, as_levels, as_numbers, read_columns
+from jarf.table._encoder import TableEncoder, TableState
+from jarf.table._filling import N_FOREST_SWEEPS, N_SWEEPS, ForestFill, LinearFill
 from jarf.table._input import fit_table, read_table, take_tables
+from jarf.table._parts import Levels, Numbers, OneHot, Part, TargetMeans
 
-__all__ = ["TableEncoder", "fit_table", "read_table", "take_tables"]
+__all__ = [
+    "N_FOREST_SWEEPS",
+    "N_SWEEPS",
+    "Column",
+    "ForestFill",
+    "Levels",
+    "LinearFill",
+    "Numbers",
+    "OneHot",
+    "Part",
+    "TableEncoder",
+    "TableState",
+    "TargetMeans",
+    "as_levels",
+    "as_numbers",
+    "fit_table",
+    "read_columns",
+    "read_table",
+    "take_tables",
+]

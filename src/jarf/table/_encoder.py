@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,10 +10,44 @@ from scipy.sparse import csr_array
 from sklearn.utils import check_random_state
 
 from jarf.table._columns import Column, as_numbers, choose_categories
-from jarf.table._filling import make_filling
-from jarf.table._parts import MAX_ONE_HOT, Levels, Numbers, OneHot, TargetMeans, thinned
+from jarf.table._filling import LinearFill, make_filling
+from jarf.table._parts import (
+    MAX_ONE_HOT,
+    Levels,
+    Numbers,
+    OneHot,
+    Part,
+    TargetMeans,
+    thinned,
+)
 
 BLOCK_COLUMNS = 256
+
+
+@dataclass(frozen=True)
+class TableState:
+    """Everything that a fitted encoder has learned; :meth:`TableEncoder.of_state` restores it.
+
+    Parameters
+    ----------
+    categorical_features : as in :class:`TableEncoder`
+    fill_values : ndarray of shape (n_columns,)
+    parts : list of Numbers, OneHot and TargetMeans, or None
+        One per column; None where every column is a number that was never missing.
+    filling : LinearFill, ForestFill or None
+        Fills missing numbers from the others of their row.
+    classes : ndarray or None
+        Class labels of the target that target means were learned from.
+    seed : int or None
+        Seed of their folds.
+    """
+
+    categorical_features: Any
+    fill_values: np.ndarray
+    parts: list[Part] | None
+    filling: LinearFill | None
+    classes: np.ndarray | None = None
+    seed: int | None = None
 
 
 class TableEncoder:
@@ -47,6 +82,10 @@ class TableEncoder:
         The levels of each category, by column index; None stands for missing.
     is_identity_ : bool
         Whether outputs are the columns themselves.
+    filling_ : LinearFill, ForestFill or None
+        Fills missing numbers from the others of their row; None: by ``fill_values_``.
+    number_columns_ : ndarray of int
+        The columns that ``filling_`` reads and fills.
     """
 
     def __init__(self, categorical_features="from_dtype", random_state=None):
@@ -75,10 +114,11 @@ class TableEncoder:
         for start in range(0, n_columns, BLOCK_COLUMNS):
             part = slice(start, start + BLOCK_COLUMNS)
             self.fill_values_[part] = np.median(X[rows, part], axis=0)
-        self._parts: list[Any] | None = None
-        self._numbers = np.arange(n_columns)
-        self._filling = make_filling(lambda: X[rows].astype(np.float64), len(rows), n_columns)
-        self._describe(self._numbers, ["number"] * n_columns)
+        self._parts: list[Part] | None = None
+        self._classes: Any = None
+        self._seed: int | None = None
+        self.filling_ = make_filling(lambda: X[rows].astype(np.float64), len(rows), n_columns)
+        self._describe()
         return self
 
     def fit(
@@ -104,10 +144,10 @@ class TableEncoder:
         if not columns:
             raise ValueError("Found array with 0 feature(s): a table needs at least one column.")
         chosen = choose_categories(columns, self.categorical_features, names)
-        self._classes: Any = np.unique(y) if classifies and y is not None else None
-        self._seed: int | None = None
+        self._classes = np.unique(y) if classifies and y is not None else None
+        self._seed = None
         targets = None
-        parts: list[Any] = []
+        parts: list[Part] = []
         for column, is_category in zip(columns, chosen.tolist(), strict=True):
             if not is_category:
                 parts.append(Numbers.fit(column, dtype))
@@ -121,45 +161,59 @@ class TableEncoder:
             parts.append(means.fit(column, targets))
         self._parts = parts
         self.fill_values_ = np.array([getattr(part, "fill", np.nan) for part in parts])
+        self._describe()
         self._fit_filling(columns, dtype)
-        sizes = [len(part.kinds) for part in parts]
-        kinds = [kind for part in parts for kind in part.kinds]
-        self._describe(np.repeat(np.arange(len(parts)), sizes), kinds)
         return self
 
     def _fit_filling(self, columns: list[Column], dtype) -> None:
         """Learn to fill numbers from each other; what misses none is learned from few rows."""
-        parts = self._parts or []
-        self._numbers = np.array(
-            [
-                j
-                for j, part in enumerate(parts)
-                if isinstance(part, Numbers) and part.kind == "number" and not part.is_empty
-            ],
-            dtype=np.intp,
-        )
         rows = np.arange(len(columns[0]))
-        if not any(parts[j].has_apart for j in self._numbers):
+        if not any(len(self.part(j).kinds) > 1 for j in self.number_columns_.tolist()):
             rows = thinned(rows)
-        self._filling = make_filling(
-            lambda: self._values(columns, dtype)[rows], len(rows), len(self._numbers)
+        self.filling_ = make_filling(
+            lambda: self.numbers_of(columns, dtype)[rows], len(rows), len(self.number_columns_)
         )
 
-    def _values(self, columns: list[Column], dtype) -> np.ndarray:
-        values = [as_numbers(columns[j], dtype) for j in self._numbers]
+    def numbers_of(self, columns: list[Column], dtype) -> np.ndarray:
+        """Return the numbers that ``filling_`` works on, NaN where missing.
+
+        Parameters
+        ----------
+        columns : list of Column
+        dtype : dtype
+            In which numbers are read.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, len(number_columns_)), float64
+        """
+        values = [as_numbers(columns[j], dtype) for j in self.number_columns_]
         return np.column_stack(values).astype(np.float64, copy=False)
 
-    def _describe(self, columns: np.ndarray, kinds: list[str]) -> None:
-        self.output_columns_ = columns
-        self.output_kinds_ = np.array(kinds)
-        parts = self._parts or []
+    def _describe(self) -> None:
+        """Work out from the parts which outputs there are."""
+        n_columns, parts = len(self.fill_values_), self._parts
+        if parts is None:
+            self.output_columns_ = self.number_columns_ = np.arange(n_columns)
+            self.output_kinds_ = np.full(n_columns, "number")
+            self.levels_: dict[int, list] = {}
+            self.is_identity_ = True
+            return
+        sizes = [len(part.kinds) for part in parts]
+        self.output_columns_ = np.repeat(np.arange(n_columns), sizes)
+        self.output_kinds_ = np.array([kind for part in parts for kind in part.kinds])
         self.levels_ = {
-            j: list(part.levels.codes) for j, part in enumerate(parts) if hasattr(part, "levels")
+            j: list(part.levels.codes)
+            for j, part in enumerate(parts)
+            if isinstance(part, OneHot | TargetMeans)
         }
-        self.is_identity_ = all(
-            isinstance(part, Numbers) and part.kinds == ["number"] and not part.is_empty
-            for part in parts
-        )
+        numbers = [
+            j
+            for j, part in enumerate(parts)
+            if isinstance(part, Numbers) and part.kind == "number" and not part.is_empty
+        ]
+        self.number_columns_ = np.array(numbers, dtype=np.intp)
+        self.is_identity_ = len(numbers) == n_columns == self.n_outputs
 
     def _targets(self, y: np.ndarray) -> np.ndarray:
         """One row an output: the response, or an indicator a class (one of two is enough)."""
@@ -199,27 +253,22 @@ class TableEncoder:
         """
         out = np.empty((len(columns[0]), self.n_outputs), dtype=dtype, order=order)
         start = 0
-        for part, column in zip(self._all_parts(), columns, strict=True):
+        for part, column in zip(self.parts(), columns, strict=True):
             block = out[:, start : start + len(part.kinds)]
             start += len(part.kinds)
             part.write(block, column)
             if y is not None and isinstance(part, TargetMeans):
                 self._cross_fit(part, block, column, y, used)
-        if self._filling is not None:
-            self.refill(out, self._values(columns, dtype))
+        if self.filling_ is not None:
+            self.refill(out, self.numbers_of(columns, dtype))
         return out
 
     def refill(self, out: np.ndarray, values: np.ndarray) -> None:
         """Fill the numbers of ``out`` from each other where ``values`` misses any."""
         rows = np.flatnonzero(np.isnan(values).any(axis=1))
-        if self._filling is not None and len(rows):
-            first = np.searchsorted(self.output_columns_, self._numbers)
-            out[np.ix_(rows, first)] = self._filling.fill(values[rows])
-
-    def _all_parts(self):
-        if self._parts is None:
-            return (Numbers(fill, False, False) for fill in self.fill_values_.tolist())
-        return self._parts
+        if self.filling_ is not None and len(rows):
+            first = np.searchsorted(self.output_columns_, self.number_columns_)
+            out[np.ix_(rows, first)] = self.filling_.fill(values[rows])
 
     def _cross_fit(self, part: TargetMeans, block, column: Column, y, used) -> None:
         if used is None:
@@ -234,12 +283,44 @@ class TableEncoder:
         missing = np.isnan(X)
         if not missing.any():
             return X
-        if self._filling is None:
+        if self.filling_ is None:
             return np.where(missing, self.fill_values_.astype(X.dtype), X)
         filled = X.copy(order="K")
         rows = np.flatnonzero(missing.any(axis=1))
-        filled[rows] = self._filling.fill(X[rows].astype(np.float64))
+        filled[rows] = self.filling_.fill(X[rows].astype(np.float64))
         return filled
+
+    # --- what was learned ---------------------------------------------------------------------
+
+    def part(self, column: int) -> Part:
+        """Return how one column is encoded: ``Numbers``, ``OneHot`` or ``TargetMeans``."""
+        if self._parts is None:
+            return Numbers(float(self.fill_values_[column]), False, False)
+        return self._parts[column]
+
+    def parts(self) -> list[Part]:
+        """Return how each column is encoded, in the order of the columns."""
+        return [self.part(column) for column in range(len(self.fill_values_))]
+
+    def state(self) -> TableState:
+        """Return everything that was learned, for a model file."""
+        return TableState(
+            self.categorical_features,
+            self.fill_values_,
+            self._parts,
+            self.filling_,
+            self._classes,
+            self._seed,
+        )
+
+    @classmethod
+    def of_state(cls, state: TableState) -> TableEncoder:
+        """Restore a fitted encoder."""
+        made = cls(state.categorical_features)
+        made.fill_values_, made._parts = state.fill_values, state.parts
+        made.filling_, made._classes, made._seed = state.filling, state.classes, state.seed
+        made._describe()
+        return made
 
     # --- what the outputs are -----------------------------------------------------------------
 
@@ -271,9 +352,9 @@ class TableEncoder:
         """
         n_columns = len(self.fill_values_)
         names = [f"x{j}" for j in range(n_columns)] if names is None else list(names)
-        if self._parts is None:
+        if self.is_identity_:
             return np.asarray(names, dtype=object)
-        made = [part.names(name) for part, name in zip(self._parts, names, strict=True)]
+        made = [part.names(name) for part, name in zip(self.parts(), names, strict=True)]
         return np.asarray([name for group in made for name in group], dtype=object)
 
     def per_column(self, values: np.ndarray) -> np.ndarray:

@@ -190,3 +190,7 @@ class TargetMeans:
             for output, target in enumerate(targets):
                 encoder = self._encoder(codes[others], target[others])
                 out[rows, output] = encoder.transform(codes[rows])[:, 0]
+
+
+# How one column is encoded.
+Part = Numbers | OneHot | TargetMeans
