@@ -36,6 +36,7 @@ __all__ = [
     "is_classifier",
     "set_random_states",
     "type_of_target",
+    "validate_params",
 ]
 
 
@@ -89,3 +90,9 @@ def type_of_target(y: Any) -> str:
     """Say what kind of target ``y`` is; numbers beyond 64 bits without a warning besides."""
     with np.errstate(invalid="ignore"):
         return _type_of_target(y)
+
+
+def validate_params(estimator: Any) -> None:
+    """Check an estimator's parameters, as ``fit`` does, if it says what they may be."""
+    if hasattr(estimator, "_parameter_constraints"):
+        estimator._validate_params()

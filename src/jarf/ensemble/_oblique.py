@@ -146,9 +146,12 @@ class ObliqueForest(BaseEstimator, metaclass=ABCMeta):
             sample_weight=sample_weight,
             reset=not more,
         )
+        return self._fit_target(X, y, self._read_target(y), sample_weight, more)
+
+    def _fit_target(self, X, y, target: Target, sample_weight, more: bool = False):
+        """Grow the forest on an encoded table."""
         weights = self._row_weights(X, y, sample_weight)
         used = weights > 0
-        target = self._read_target(y)
         seeds = self._seeds(Forest.empty(X.shape[1], target.n_classes) if not more else None)
         stages = Stages(type(self).__name__, self.verbose)
         self._grow_all(*_only(used, X, weights), target.only(used), seeds, stages)
@@ -345,10 +348,47 @@ class ObliqueForest(BaseEstimator, metaclass=ABCMeta):
     def _read_target(self, y: np.ndarray) -> Target: ...
 
     @abstractmethod
+    def _target_of(self, y: np.ndarray, classes: np.ndarray) -> Target: ...
+
+    @abstractmethod
     def _keep_out_of_bag(self, means: np.ndarray, y: np.ndarray, known: np.ndarray) -> None: ...
 
     def __sklearn_tags__(self):
         return take_tables(super().__sklearn_tags__())
+
+
+@fit_context(prefer_skip_nested_validation=True)
+def fit_on_matrix(forest: ObliqueForest, X, y, sample_weight=None, *, n_classes: int = 0):
+    """Fit a forest on a finished matrix and an encoded target, without the table stage.
+
+    Parameters
+    ----------
+    forest : ObliqueForest
+        Not fitted.
+    X : ndarray of shape (n_samples, n_features)
+        Numbers without missing values; used as float32, column by column.
+    y : ndarray of shape (n_samples,)
+        Class codes 0..n_classes-1, or responses.
+    sample_weight : ndarray of shape (n_samples,), default=None
+    n_classes : int, default=0
+        0 in regression.
+
+    Returns
+    -------
+    ObliqueForest
+        Fitted; its classes are the codes.
+    """
+    with np.errstate(over="ignore"):
+        X = np.asarray(X, dtype=np.float32, order="F")
+    if not np.isfinite(X).all():
+        raise ValueError(
+            "The matrix that the forest is grown on contains infinity or a value too large for "
+            "float32. Scale the columns of X to about one."
+        )
+    forest.n_features_in_ = X.shape[1]
+    forest.table_ = TableEncoder.identity(X.shape[1])
+    target = forest._target_of(y, np.arange(n_classes))
+    return forest._fit_target(X, y, target, sample_weight)
 
 
 def _only(used: np.ndarray, X: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -373,9 +413,11 @@ class ForestClassifierMixin(ClassifierMixin):
         more = self.warm_start and hasattr(self, "forest_")
         if more and not np.array_equal(classes, self.classes_):
             raise ValueError("warm_start=True needs the same classes as the first fit.")
-        self.classes_ = classes
-        self.n_classes_ = len(classes)
-        return Target.of_classes(np.searchsorted(classes, y), len(classes), self.criterion)
+        return self._target_of(np.searchsorted(classes, y), classes)
+
+    def _target_of(self, y: np.ndarray, classes: np.ndarray) -> Target:
+        self.classes_, self.n_classes_ = classes, len(classes)
+        return Target.of_classes(y, len(classes), self.criterion)
 
     def _row_weights(self, X, y, sample_weight) -> np.ndarray:
         weights = super()._row_weights(X, y, sample_weight)
@@ -421,6 +463,9 @@ class ForestRegressorMixin(RegressorMixin):
     """Makes an :class:`ObliqueForest` a regressor."""
 
     def _read_target(self, y: np.ndarray) -> Target:
+        return Target.of_responses(y)
+
+    def _target_of(self, y: np.ndarray, classes: np.ndarray) -> Target:
         return Target.of_responses(y)
 
     def _keep_out_of_bag(self, means, y, known) -> None:

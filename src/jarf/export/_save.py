@@ -11,9 +11,14 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 import jarf
-from jarf.ensemble import JacobianFeatures, JARFClassifier, JARFRegressor
-from jarf.ensemble._oblique import ObliqueForest
-from jarf.ensemble._per_tree import PerTreeForest
+from jarf._sklearn import is_classifier
+from jarf.ensemble import (
+    JacobianFeatures,
+    JARFClassifier,
+    JARFRegressor,
+    ObliqueForest,
+    PerTreeForest,
+)
 from jarf.export._checks import require
 from jarf.export._classes import build, describe
 from jarf.export._codec import CannotWrite, Reader, Writer
@@ -128,7 +133,7 @@ def _check_forest_model(model: ObliqueForest) -> None:
         model.forest_.n_features == n_outputs == len(model._feature_scales),
         "the forest is of other columns",
     )
-    require(model._classifies == hasattr(model, "classes_"), "classes are missing, or too many")
+    require(is_classifier(model) == hasattr(model, "classes_"), "classes are missing, or too many")
 
 
 def _check_mapped(model: Any) -> None:
@@ -136,28 +141,26 @@ def _check_mapped(model: Any) -> None:
     jarf_model = isinstance(model, JARFClassifier | JARFRegressor)
     mapping = model.preconditioner_ if jarf_model else model
     n_outputs = mapping.table_.n_outputs
-    vectors = (mapping.mean_, mapping.scale_, mapping._std, mapping.steps_, mapping._moves)
-    sizes = {len(vector) for vector in vectors} | {len(mapping._map.mean)}
+    learned, linear = mapping.learned_, mapping.map_
+    sizes = {len(learned.mean), len(linear.mean)}
     require(sizes == {n_outputs}, "the map is of other columns")
-    require(mapping._map.matrix is not None, "the map has no matrix")
-    require(mapping._map.matrix.shape[1] == mapping._n_features_out, "the map is of another width")
+    require(linear.matrix is not None, "the map has no matrix")
     if not jarf_model:
         return
     require(model.table_.n_outputs == n_outputs, "the map is of another table")
-    require(model._classifies == hasattr(model, "classes_"), "classes are missing, or too many")
+    require(is_classifier(model) == hasattr(model, "classes_"), "classes are missing, or too many")
     mapping.table_ = model.table_
     final = model.estimator_
     ensembles = [final]
-    widths = {mapping._n_features_out}
+    widths = {linear.matrix.shape[1]}
     if isinstance(final, PerTreeForest):
-        final.preconditioner = mapping
         ensembles = final.trees_
-        widths |= {linear.matrix.shape[1] for linear in final.maps_}
+        widths |= {own.matrix.shape[1] for own in final.maps_}
     for ensemble in ensembles:
         require(not isinstance(ensemble, JARFClassifier | JARFRegressor), "JARF within JARF")
         if isinstance(ensemble, ObliqueForest):
             _check_forest_model(ensemble)
-        if model._classifies:
+        if is_classifier(model):
             codes = np.arange(len(model.classes_))  # JARF hands its ensemble numbers of classes
             found = getattr(ensemble, "classes_", codes)
             require(np.isin(found, codes).all(), "the final ensemble is of other classes")

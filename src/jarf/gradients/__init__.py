@@ -12,6 +12,7 @@ from jarf.gradients._probes import (
     learning_rows,
     probe_positions,
     robust_scale,
+    value_gaps,
 )
 from jarf.gradients._tree_differences import forest_differences, reference_differences
 from jarf.gradients._wide import WIDE_FROM, WideEJOP
@@ -36,4 +37,5 @@ __all__ = [
     "reference_differences",
     "robust_scale",
     "sum_blocks",
+    "value_gaps",
 ]

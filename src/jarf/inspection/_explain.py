@@ -108,7 +108,7 @@ def _tree(model: Any, tree: int) -> tuple[Part, int]:
 
 def _wording(model: Any, digits: int, max_terms: int | None) -> Wording:
     oblique = isinstance(model, ObliqueForest)
-    scales = model._feature_scales if oblique else model.preconditioner_._std
+    scales = model._feature_scales if oblique else model.preconditioner_.learned_.std
     return Wording(model, scales, digits, max_terms)
 
 

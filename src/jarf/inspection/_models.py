@@ -8,6 +8,7 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
+from jarf._sklearn import is_classifier
 from jarf.ensemble import JARFClassifier, JARFRegressor
 from jarf.ensemble._oblique import ObliqueForest
 from jarf.geometry import JacobianPreconditioner
@@ -46,8 +47,8 @@ def answers(model: Any, matrix: np.ndarray) -> np.ndarray:
         matrix = np.ascontiguousarray(matrix, dtype=np.float32)
         return model.forest_.predict(matrix, model.n_jobs) / model.forest_.n_trees
     if model.share != "per-tree":
-        matrix = model.preconditioner_._map.transform(matrix)
-    if not model._classifies:
+        matrix = model.preconditioner_.map_.transform(matrix)
+    if not is_classifier(model):
         return np.asarray(model.estimator_.predict(matrix), dtype=np.float64)[:, None]
     if not hasattr(model.estimator_, "predict_proba"):
         raise ValueError(

@@ -104,7 +104,7 @@ def trees_of(model: Any) -> Trees:
     if isinstance(final, PerTreeForest):
         pairs = zip(final.maps_, final.trees_, strict=True)
         return Trees([Part(linear, forest_of(tree)) for linear, tree in pairs])
-    linear = model.preconditioner_._map
+    linear = model.preconditioner_.map_
     if is_xgboost(final):
         forest, link, base = boosted_trees(final)
         return Trees([Part(linear, forest)], link, base)

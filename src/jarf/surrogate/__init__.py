@@ -9,6 +9,7 @@ from jarf.surrogate._model import (
     is_frozen,
     output_index,
     outputs_of,
+    seeded_copy,
     thaw,
 )
 from jarf.surrogate._packed import PackedForest, is_packable, pack
@@ -26,5 +27,6 @@ __all__ = [
     "output_index",
     "outputs_of",
     "pack",
+    "seeded_copy",
     "thaw",
 ]
