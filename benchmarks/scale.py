@@ -169,13 +169,19 @@ def accuracy(_: int, repeats: int) -> list[dict]:
     results = []
     for name, (X, Z, y, z) in accuracy_tables().items():
         dX = da.from_array(np.ascontiguousarray(X), chunks=(-(-len(X) // 16), X.shape[1]))
-        settings = {"n_estimators": 48, "surrogate_rows": 5000}
-        for kind in ("JARFClassifier", "JacobianForestClassifier"):
+        few = {"surrogate_rows": 5000}
+        kinds = {
+            "JARFClassifier": {"preconditioner": on_dask.JacobianPreconditioner(**few)},
+            "JacobianForestClassifier": few,
+        }
+        for kind, settings in kinds.items():
             scores = {}
             for groups in GROUPS:
                 rows = -(-len(X) // groups)
                 made = [
-                    getattr(on_dask, kind)(**settings, rows_per_tree=rows, random_state=seed)
+                    getattr(on_dask, kind)(
+                        n_estimators=48, **settings, rows_per_tree=rows, random_state=seed
+                    )
                     for seed in range(repeats)
                 ]
                 scores[groups] = statistics.mean(

@@ -74,7 +74,8 @@ def categories(options) -> None:
         frame, y = load(name, options.rows)
         one_hot = pd.get_dummies(frame, dummy_na=False).astype(np.float64)
         rows = [(kind, maker(kind, "Classifier", options.trees)) for kind in KINDS]
-        toggled = maker("JARF", "Classifier", options.trees, categorical="toggle")
+        mapping = jarf.JacobianPreconditioner(categorical="toggle")
+        toggled = maker("JARF", "Classifier", options.trees, preconditioner=mapping)
         for kind, make in [*rows, ("JARF, toggle", toggled)]:
             raw, by_hand = (mean_score(make, [X] * options.seeds, y) for X in (frame, one_hot))
             print(

@@ -13,7 +13,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 
-from jarf import JacobianForestClassifier, JARFClassifier
+from jarf import JacobianForestClassifier, JacobianPreconditioner, JARFClassifier
 from jarf.ensemble import Geometry, ModelSource
 
 # Two moons in a plane that lies across six columns.
@@ -55,8 +55,8 @@ class Logistic(ClassifierMixin, BaseEstimator):
 # %%
 # JARF
 # ----
-# ``surrogate=`` takes an unfitted model, which is cloned and fitted on standardised columns, or one
-# that is fitted already, wrapped in ``FrozenEstimator``.
+# The surrogate is a parameter of the preconditioner: an unfitted model, which is cloned and fitted
+# on standardised columns, or one that is fitted already, wrapped in ``FrozenEstimator``.
 
 fitted = MLPClassifier((8,), solver="lbfgs", alpha=0.1, max_iter=3000, random_state=1)
 surrogates = {
@@ -67,7 +67,8 @@ surrogates = {
 }
 true_plane = turn[:2].T  # columns
 for name, surrogate in surrogates.items():
-    model = JARFClassifier(n_estimators=100, surrogate=surrogate, random_state=0)
+    preconditioner = JacobianPreconditioner(surrogate)
+    model = JARFClassifier(preconditioner=preconditioner, n_estimators=100, random_state=0)
     model.fit(X_train, y_train)
     top = np.linalg.qr(model.preconditioner_.eigenvectors_[:, :2])[0]
     inside = np.linalg.norm(true_plane.T @ top) ** 2 / 2

@@ -14,26 +14,31 @@ from sklearn.feature_selection import SelectKBest
 from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.pipeline import Pipeline
 
-from jarf import JacobianForestClassifier, JARFClassifier
+from jarf import JacobianForestClassifier, JacobianPreconditioner, JARFClassifier
 
 X, y = load_breast_cancer(return_X_y=True, as_frame=True)
 X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.5, random_state=0, stratify=y)
 
 # %%
 # A grid over a whole pipeline: the step before the model is fitted inside every fold, and so are
-# surrogate and EJOP. ``gamma`` is the weight of the identity in ``H = EJOP + gamma I``: with a
-# large one JARF is a plain forest.
+# surrogate and EJOP. What concerns H is set on the nested preconditioner. ``gamma`` is the weight of
+# the identity in ``H = EJOP + gamma I``: with a large one JARF is a plain forest.
 
 pipeline = Pipeline(
     [
         ("columns", SelectKBest()),
-        ("jarf", JARFClassifier(n_estimators=30, random_state=0)),
+        (
+            "jarf",
+            JARFClassifier(
+                preconditioner=JacobianPreconditioner(), n_estimators=30, random_state=0
+            ),
+        ),
     ]
 )
 grid = {
     "columns__k": [10, "all"],
-    "jarf__gamma": [1e-3, 10.0],
-    "jarf__n_components": [None, 3],
+    "jarf__preconditioner__gamma": [1e-3, 10.0],
+    "jarf__preconditioner__n_components": [None, 3],
 }
 search = GridSearchCV(pipeline, grid, cv=3, scoring="neg_brier_score").fit(X_train, y_train)
 print(search.best_params_)

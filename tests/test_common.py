@@ -5,14 +5,14 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from jarf import JacobianPreconditioner, JARFClassifier, JARFRegressor
 
-SURROGATES = {
-    "classifier": RandomForestClassifier(n_estimators=5),
-    "regressor": RandomForestRegressor(n_estimators=5),
+SMALL = {
+    "classifier": JacobianPreconditioner(RandomForestClassifier(n_estimators=5)),
+    "regressor": JacobianPreconditioner(RandomForestRegressor(n_estimators=5)),
 }
 ESTIMATORS = [
     JacobianPreconditioner(random_state=0),
-    JARFClassifier(n_estimators=5, surrogate=SURROGATES["classifier"], random_state=0),
-    JARFRegressor(n_estimators=5, surrogate=SURROGATES["regressor"], random_state=0),
+    JARFClassifier(preconditioner=SMALL["classifier"], n_estimators=5, random_state=0),
+    JARFRegressor(preconditioner=SMALL["regressor"], n_estimators=5, random_state=0),
 ]
 
 

@@ -16,8 +16,12 @@ FORESTS = ("AxisForest", "SPORF", "CanonicalCorrelationForest", "RotationForest"
 MODELS = [
     *(getattr(jarf, kind + "Classifier")(3, random_state=0) for kind in FORESTS),
     *(getattr(jarf, kind + "Regressor")(3, random_state=0) for kind in FORESTS),
-    jarf.JARFClassifier(n_estimators=3, surrogate=RandomForestClassifier(3)),
-    jarf.JARFRegressor(n_estimators=3, surrogate=RandomForestRegressor(3)),
+    jarf.JARFClassifier(
+        n_estimators=3, preconditioner=jarf.JacobianPreconditioner(RandomForestClassifier(3))
+    ),
+    jarf.JARFRegressor(
+        n_estimators=3, preconditioner=jarf.JacobianPreconditioner(RandomForestRegressor(3))
+    ),
     jarf.JacobianPreconditioner(RandomForestClassifier(3)),
     jarf.JacobianFeatures(2, sources=("forest",), switch="on"),
     KernelSurrogateClassifier(20),

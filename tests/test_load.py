@@ -49,8 +49,16 @@ def interrupt():
 ENDLESS = [
     *(getattr(jarf, name + "Classifier")(10**6, n_jobs=2) for name in FORESTS),
     *(getattr(jarf, name + "Regressor")(10**6, n_jobs=2) for name in FORESTS),
-    jarf.JARFClassifier(n_estimators=10**6, surrogate=RandomForestClassifier(3), n_jobs=2),
-    jarf.JARFRegressor(n_estimators=10**6, surrogate=RandomForestRegressor(3), n_jobs=2),
+    jarf.JARFClassifier(
+        n_estimators=10**6,
+        preconditioner=jarf.JacobianPreconditioner(RandomForestClassifier(3)),
+        n_jobs=2,
+    ),
+    jarf.JARFRegressor(
+        n_estimators=10**6,
+        preconditioner=jarf.JacobianPreconditioner(RandomForestRegressor(3)),
+        n_jobs=2,
+    ),
 ]
 
 

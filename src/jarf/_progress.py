@@ -26,11 +26,12 @@ class Stages:
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        """Time what runs inside."""
+        """Time what runs inside. A stage that runs twice shows the time of each run."""
         start = time.perf_counter()
         yield
-        self.times[name] = self.times.get(name, 0.0) + time.perf_counter() - start
-        self.note(f"{name}: {self.times[name]:.2f} s")
+        elapsed = time.perf_counter() - start
+        self.times[name] = self.times.get(name, 0.0) + elapsed
+        self.note(f"{name}: {elapsed:.2f} s")
 
     def note(self, text: str) -> None:
         """Show a line."""

@@ -18,7 +18,8 @@ from jarf import dask as on_dask
 from jarf.datasets import make_rotated_halfspace
 
 X, y = make_rotated_halfspace(600, 4, angle=45, random_state=0)
-SETTINGS = {"surrogate": RandomForestClassifier(5), "n_estimators": 5, "random_state": 0}
+MAP = jarf.JacobianPreconditioner(RandomForestClassifier(5))
+SETTINGS = {"preconditioner": MAP, "n_estimators": 5, "random_state": 0}
 DENSE = {"n_estimators": 5, "geometry": "dense", "random_state": 0}
 
 

@@ -15,6 +15,7 @@ from jarf.datasets import make_rotated_halfspace
 from jarf.ensemble import SPORFClassifier
 
 X, y = make_rotated_halfspace(1200, 4, angle=45, random_state=0)
+MAP = jarf.JacobianPreconditioner(RandomForestClassifier(5))
 
 
 def cut(size):
@@ -22,7 +23,7 @@ def cut(size):
 
 
 def small(**params):
-    settings = {"n_estimators": 10, "surrogate": RandomForestClassifier(5), "random_state": 0}
+    settings = {"n_estimators": 10, "preconditioner": MAP, "random_state": 0}
     return on_dask.JARFClassifier(**(settings | params))
 
 
@@ -69,7 +70,11 @@ class Sizes(Callback):
 
 @pytest.mark.parametrize("name", ["JARFClassifier", "JacobianForestClassifier"])
 def test_no_task_holds_more_than_a_partition_or_a_group(name):
-    settings = {"n_estimators": 4, "surrogate_rows": 50, "rows_per_tree": 300, "random_state": 0}
+    settings = {"n_estimators": 4, "rows_per_tree": 300, "random_state": 0}
+    if name == "JARFClassifier":
+        settings["preconditioner"] = jarf.JacobianPreconditioner(surrogate_rows=50)
+    else:
+        settings["surrogate_rows"] = 50
     with Sizes() as seen, dask.config.set(scheduler="threads"):
         getattr(on_dask, name)(**settings).fit(*cut(100))
     assert 250 < max(seen.rows) < 350
@@ -94,9 +99,7 @@ def test_sorted_rows_do_no_harm():
 
 def test_another_forest_of_the_engine():
     model = small(estimator=SPORFClassifier(10)).fit(*cut(400))
-    local = jarf.JARFClassifier(
-        SPORFClassifier(10), surrogate=RandomForestClassifier(5), random_state=0
-    ).fit(X, y)
+    local = jarf.JARFClassifier(SPORFClassifier(10), preconditioner=MAP, random_state=0).fit(X, y)
     np.testing.assert_array_equal(model.predict(X), local.predict(X))
 
 
@@ -106,7 +109,7 @@ def test_weights_and_class_weight():
     settings = {"class_weight": {0: 1.0, 1: 5.0}}
     model = small(**settings).fit(dX, dy, da.from_array(weights, chunks=170))
     local = jarf.JARFClassifier(
-        n_estimators=10, surrogate=RandomForestClassifier(5), random_state=0, **settings
+        n_estimators=10, preconditioner=MAP, random_state=0, **settings
     ).fit(X, y, weights)
     np.testing.assert_allclose(model.predict_proba(X), local.predict_proba(X), rtol=1e-9)
     balanced = small(class_weight="balanced").fit(dX, dy)
@@ -126,6 +129,8 @@ def test_regressor_on_integers():
     response = np.rint(10 * X[:, 0])
     dX = cut(400)[0]
     model = on_dask.JARFRegressor(
-        n_estimators=10, surrogate=RandomForestRegressor(5), random_state=0
+        preconditioner=jarf.JacobianPreconditioner(RandomForestRegressor(5)),
+        n_estimators=10,
+        random_state=0,
     ).fit(dX, da.from_array(response.astype(int), chunks=400))
     assert model.score(dX, da.from_array(response, chunks=400)) > 0.8

@@ -18,7 +18,8 @@ from jarf.datasets import make_rotated_halfspace
 from jarf.ensemble import SPORFClassifier
 
 X, y = make_rotated_halfspace(300, 3, angle=45, random_state=0)
-SETTINGS = {"surrogate": RandomForestClassifier(5), "n_estimators": 5, "random_state": 0}
+MAP = jarf.JacobianPreconditioner(RandomForestClassifier(5))
+SETTINGS = {"preconditioner": MAP, "n_estimators": 5, "random_state": 0}
 LOCAL = jarf.JARFClassifier(**SETTINGS).fit(X, y)
 
 
@@ -62,7 +63,7 @@ def test_a_class_missing_from_partitions_and_from_the_sample():
     labels[299] = 2
     dX, dy = da.from_array(X, chunks=(50, 3)), da.from_array(labels, chunks=50)
     for model in (
-        JARFClassifier(**SETTINGS, surrogate_rows=20),
+        clone(JARFClassifier(**SETTINGS)).set_params(preconditioner__surrogate_rows=20),
         JacobianForestClassifier(5, geometry="fast", surrogate_rows=20, random_state=0),
     ):
         model.fit(dX, dy)
@@ -149,12 +150,13 @@ def test_bad_input_is_named(given, error, message):
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"share": "per-tree"}, "not there on Dask"),
+        ({"share": "per-tree"}, "not supported on Dask"),
         ({"estimator": RandomForestClassifier()}, "cannot be trained on partitions"),
         ({"estimator": SPORFClassifier(oob_score=True)}, "oob_score of the final SPORF"),
         ({"estimator": SPORFClassifier(class_weight="balanced")}, "set that of JARFClassifier"),
         ({"rows_per_tree": 5}, "rows_per_tree"),
-        ({"surrogate": jarf.JARFRegressor()}, "predict_proba"),
+        ({"preconditioner": JacobianPreconditioner(jarf.JARFRegressor())}, "predict_proba"),
+        ({"preconditioner": JacobianPreconditioner(step=0.0)}, "'step' parameter of Jac"),
     ],
 )
 def test_bad_parameters_are_named(params, message):
@@ -169,7 +171,7 @@ def test_not_fitted():
 
 
 def test_parameters_are_those_of_the_local_estimator_and_one_more():
-    local, model = jarf.JARFClassifier(n_probes=7), JARFClassifier(n_probes=7, rows_per_tree=300)
+    local, model = jarf.JARFClassifier(share="global"), JARFClassifier(rows_per_tree=300)
     assert model.get_params() == local.get_params() | {"rows_per_tree": 300}
     assert clone(model).get_params() == model.get_params()
     assert JacobianPreconditioner().get_params() == jarf.JacobianPreconditioner().get_params()

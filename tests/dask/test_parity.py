@@ -71,7 +71,8 @@ def test_h_is_the_local_one(task, kind, n_partitions, surrogate_rows):
 @cases
 def test_jarf_is_the_local_one(task, kind, n_partitions):
     X, y = made(task)
-    settings = {"n_estimators": 10, "surrogate": surrogate(task), "random_state": 0}
+    mapping = jarf.JacobianPreconditioner(surrogate(task))
+    settings = {"preconditioner": mapping, "n_estimators": 10, "random_state": 0}
     local = getattr(jarf, "JARF" + suffix(task))(**settings).fit(X, y)
     dX, dy = cut(X, y, kind, n_partitions)
     model = getattr(on_dask, "JARF" + suffix(task))(**settings).fit(dX, dy)

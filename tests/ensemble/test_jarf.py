@@ -31,8 +31,15 @@ IRIS, SPECIES = load_iris(return_X_y=True)
 BODY, DISEASE = load_diabetes(return_X_y=True)
 
 
+MAPPING = set(JacobianPreconditioner().get_params(deep=False)) - set(JARFClassifier().get_params())
+
+
 def small(cls=JARFClassifier, estimator=None, **params):
-    return cls(estimator, **{"n_estimators": 15, "random_state": 0, **params})
+    """A small model; parameters of the preconditioner go there."""
+    nested = {name: params.pop(name) for name in MAPPING & set(params)}
+    made = JacobianPreconditioner(**nested) if nested else None
+    settings = {"n_estimators": 15, "random_state": 0, **params}
+    return cls(estimator, preconditioner=made, **settings)
 
 
 def test_paper_defaults():
@@ -142,11 +149,18 @@ def test_jarf_xgb(cls):
 def test_search_pipeline_and_frames():
     frame = pd.DataFrame(IRIS, columns=list("abcd"))
     search = GridSearchCV(
-        make_pipeline(StandardScaler(), small(n_estimators=5)),
-        {"jarfclassifier__step": [0.1, 0.2], "jarfclassifier__n_probes": [0.5, 1000]},
+        make_pipeline(StandardScaler(), small(n_estimators=5, step=0.3)),
+        {
+            "jarfclassifier__preconditioner__step": [0.1, 0.2],
+            "jarfclassifier__preconditioner__surrogate": [None, RandomForestClassifier(5)],
+        },
         cv=2,
     ).fit(frame, SPECIES)
     assert search.best_score_ > 0.8
+    best = search.best_estimator_[-1]
+    step = search.best_params_["jarfclassifier__preconditioner__step"]
+    assert best.preconditioner_.step == best.preconditioner.step == step
+    assert not hasattr(best.preconditioner, "ejop_")
     model = small().fit(frame, SPECIES)
     assert model.feature_names_in_.tolist() == list("abcd")
     with pytest.raises(ValueError, match="feature names"):

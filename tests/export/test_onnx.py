@@ -61,8 +61,16 @@ CLASSIFIERS = [
     JacobianForestClassifier(10, geometry="dense", random_state=0),
     JARFClassifier(n_estimators=10, random_state=0),
     JARFClassifier(RandomForestClassifier(10), random_state=0),
-    JARFClassifier(ExtraTreesClassifier(10), n_components=2, random_state=0),
-    JARFClassifier(SPORFClassifier(5), standardize=False, random_state=0),
+    JARFClassifier(
+        ExtraTreesClassifier(10),
+        preconditioner=JacobianPreconditioner(n_components=2),
+        random_state=0,
+    ),
+    JARFClassifier(
+        SPORFClassifier(5),
+        preconditioner=JacobianPreconditioner(standardize=False),
+        random_state=0,
+    ),
     JARFClassifier(n_estimators=5, share="per-tree", random_state=0),
 ]
 REGRESSORS = [
@@ -133,7 +141,11 @@ def test_xgboost_behind_jarf_on_ten_thousand_rows(data, n_classes):
     [
         SPORFClassifier(10, random_state=0),
         JARFClassifier(n_estimators=10, random_state=0),
-        JARFClassifier(RandomForestClassifier(10), categorical="toggle", random_state=0),
+        JARFClassifier(
+            RandomForestClassifier(10),
+            preconditioner=JacobianPreconditioner(categorical="toggle"),
+            random_state=0,
+        ),
         JacobianForestClassifier(10, geometry="dense", random_state=0),
     ],
     ids=repr,

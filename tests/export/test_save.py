@@ -37,7 +37,11 @@ CLASSIFIERS = [
     JacobianForestClassifier(5, random_state=0),
     JARFClassifier(n_estimators=5, random_state=0),
     JARFClassifier(RandomForestClassifier(5, oob_score=False), random_state=0),
-    JARFClassifier(ExtraTreesClassifier(5), n_components=2, random_state=0),
+    JARFClassifier(
+        ExtraTreesClassifier(5),
+        preconditioner=JacobianPreconditioner(n_components=2),
+        random_state=0,
+    ),
     JARFClassifier(n_estimators=3, share="per-tree", random_state=0),
     JARFClassifier(RandomForestClassifier(3), share="per-tree", random_state=0),
 ]
@@ -47,7 +51,12 @@ REGRESSORS = [
     JacobianForestRegressor(5, geometry="fast", random_state=0),
     JARFRegressor(RandomForestRegressor(5), random_state=0),
     JARFRegressor(ExtraTreesRegressor(5), random_state=0),
-    JARFRegressor(n_estimators=5, surrogate=DecisionTreeRegressor(), n_jobs=2, random_state=0),
+    JARFRegressor(
+        preconditioner=JacobianPreconditioner(DecisionTreeRegressor()),
+        n_estimators=5,
+        n_jobs=2,
+        random_state=0,
+    ),
     JacobianPreconditioner(random_state=0),
     JacobianPreconditioner(n_components=2, standardize=False, random_state=0),
 ]
@@ -130,7 +139,11 @@ def test_a_map_in_factors_comes_back(data, tmp_path, monkeypatch):
 
 def test_a_loaded_model_explains_itself_and_can_be_fitted_again(data, tmp_path):
     X, y = data
-    model = JARFRegressor(n_estimators=5, surrogate=DecisionTreeRegressor(), random_state=3)
+    model = JARFRegressor(
+        preconditioner=JacobianPreconditioner(DecisionTreeRegressor()),
+        n_estimators=5,
+        random_state=3,
+    )
     model.fit(X, y)
     EJOPSpectrumDisplay.from_estimator(model.preconditioner_)
     assert len(model.preconditioner_.eigenvalues_) == 4  # computed now, not saved

@@ -63,7 +63,11 @@ def test_what_passes_through(monkeypatch):
 
 
 def test_the_same_importances(monkeypatch):
-    model = JARFClassifier(n_estimators=20, surrogate=RandomForestClassifier(10), random_state=0)
+    model = JARFClassifier(
+        n_estimators=20,
+        preconditioner=JacobianPreconditioner(RandomForestClassifier(10)),
+        random_state=0,
+    )
     one, two = narrow_and_wide(monkeypatch, lambda: model.fit(X, y).feature_importances_)
     np.testing.assert_allclose(two, one, atol=0.02)
     np.testing.assert_allclose(two.sum(), 1)

@@ -9,6 +9,7 @@ from jarf import (
     AxisForestClassifier,
     AxisForestRegressor,
     JacobianForestClassifier,
+    JacobianPreconditioner,
     JARFClassifier,
     RotationForestClassifier,
     SPORFClassifier,
@@ -135,7 +136,9 @@ def test_a_cut_among_known_values_sends_missing_ones_left(mixed_table):
 
 def test_toggled_levels_are_terms(mixed_table):
     X, y = mixed_table(300, 0)
-    model = JARFClassifier(n_estimators=3, categorical="toggle", random_state=0)
+    model = JARFClassifier(
+        preconditioner=JacobianPreconditioner(categorical="toggle"), n_estimators=3, random_state=0
+    )
     said = explain_split(model.fit(X, y > 0), max_terms=None)
     assert "[colour is red]" in said
     assert "[member is true]" in said

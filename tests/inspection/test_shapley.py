@@ -9,6 +9,7 @@ from sklearn.linear_model import LinearRegression
 from jarf import (
     CanonicalCorrelationForestClassifier,
     JacobianForestClassifier,
+    JacobianPreconditioner,
     JARFClassifier,
     JARFRegressor,
     SPORFRegressor,
@@ -26,7 +27,9 @@ def data():
 
 def linear_jarf(X, y):
     """JARF on a linear model is a linear function of the columns."""
-    return JARFRegressor(LinearRegression(), random_state=0, n_probes=20).fit(X, y)
+    return JARFRegressor(
+        LinearRegression(), preconditioner=JacobianPreconditioner(n_probes=20), random_state=0
+    ).fit(X, y)
 
 
 @pytest.mark.parametrize("exact", [True, False])

@@ -14,6 +14,7 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from jarf import (
     CanonicalCorrelationForestClassifier,
     JacobianForestClassifier,
+    JacobianPreconditioner,
     JARFClassifier,
     JARFRegressor,
     RotationForestRegressor,
@@ -25,9 +26,15 @@ MODELS = [
     SPORFClassifier(2, random_state=0),
     CanonicalCorrelationForestClassifier(2, random_state=0),
     RotationForestRegressor(2, random_state=0),
-    JARFClassifier(n_estimators=2, surrogate=RandomForestClassifier(2), random_state=0),
+    JARFClassifier(
+        preconditioner=JacobianPreconditioner(RandomForestClassifier(2)),
+        n_estimators=2,
+        random_state=0,
+    ),
     JARFRegressor(
-        n_estimators=2, surrogate=RandomForestRegressor(2), random_state=0, categorical="toggle"
+        preconditioner=JacobianPreconditioner(RandomForestRegressor(2), categorical="toggle"),
+        n_estimators=2,
+        random_state=0,
     ),
 ]
 N_ROWS = 24

@@ -41,12 +41,17 @@ FORESTS = [
     JacobianForestRegressor(10, geometry="sparse", random_state=0),
 ]
 SURROGATES = RandomForestClassifier(5), RandomForestRegressor(5)
+MAPS = [
+    JacobianPreconditioner(SURROGATES[0]),
+    JacobianPreconditioner(SURROGATES[0], categorical="toggle"),
+    JacobianPreconditioner(SURROGATES[0], n_components=2),
+]
 JARFS = [
-    JARFClassifier(n_estimators=10, surrogate=SURROGATES[0], random_state=0),
-    JARFClassifier(n_estimators=10, surrogate=SURROGATES[0], random_state=0, categorical="toggle"),
-    JARFClassifier(n_estimators=10, surrogate=SURROGATES[0], random_state=0, n_components=2),
-    JARFClassifier(n_estimators=10, surrogate=SURROGATES[0], random_state=0, share="per-tree"),
-    JARFRegressor(n_estimators=10, surrogate=SURROGATES[1], random_state=0),
+    *(JARFClassifier(preconditioner=made, n_estimators=10, random_state=0) for made in MAPS),
+    JARFClassifier(preconditioner=MAPS[0], n_estimators=10, random_state=0, share="per-tree"),
+    JARFRegressor(
+        preconditioner=JacobianPreconditioner(SURROGATES[1]), n_estimators=10, random_state=0
+    ),
 ]
 
 

@@ -53,6 +53,7 @@ def _preconditioner(setting: Setting, surrogate: str = "default", **options: Any
 
     if surrogate in _SLOW:
         options.setdefault("n_probes", setting.slow_probes)
+    options.setdefault("step_rule", "mad")  # the paper's
     return JacobianPreconditioner(
         surrogate=_surrogate(setting, surrogate),
         n_jobs=setting.n_jobs,
@@ -68,10 +69,14 @@ def _jarf(setting: Setting, final: str = "forest", **options: Any) -> Any:
     tuned = {name: options.pop(name) for name in XGB_GRID.keys() & options.keys()}
     last = forest(setting) if final == "forest" else xgboost(setting, **tuned)
     share = options.pop("share", "global")
-    shared = _preconditioner(setting, **options).get_params(deep=False)
     kind = jarf.JARFClassifier if setting.classification else jarf.JARFRegressor
-    known = {name: shared[name] for name in shared.keys() & kind().get_params().keys()}
-    return kind(estimator=last, share=share, **known)
+    return kind(
+        estimator=last,
+        preconditioner=_preconditioner(setting, **options).set_params(random_state=None),
+        share=share,
+        n_jobs=setting.n_jobs,
+        random_state=setting.random_state,
+    )
 
 
 def _inspect(fit: Fit) -> dict[str, Any]:

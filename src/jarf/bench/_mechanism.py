@@ -28,7 +28,7 @@ def alignment_of_normals(fit: Fit) -> dict[str, Any]:
         return {}
     X, y = fit.split.X_train, fit.split.y_train
     seed = fit.setting.random_state
-    ejop = JacobianPreconditioner(random_state=seed).fit(X, y)
+    ejop = JacobianPreconditioner(step_rule="mad", random_state=seed).fit(X, y)
     # normals of the forest are in the columns it saw; the EJOP is in standard deviations of them
     curve = normals_alignment(
         fit.model.split_normals().normals,

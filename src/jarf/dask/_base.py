@@ -53,7 +53,10 @@ class OnDask:
             Of the same name in ``jarf``; it needs no Dask.
         """
         names = signature(self._local).parameters
-        local = self._local(**{name: getattr(self, name) for name in names})
+        given = {name: getattr(self, name) for name in names}
+        local = self._local(
+            **{k: v.to_local() if isinstance(v, OnDask) else v for k, v in given.items()}
+        )
         own = {*names, ROWS_PER_TREE.name}
         vars(local).update((name, value) for name, value in vars(self).items() if name not in own)
         return local

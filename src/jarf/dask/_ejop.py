@@ -13,15 +13,14 @@ from jarf._progress import Stages
 from jarf.dask._boosting import distributed_surrogate, is_distributed
 from jarf.dask._cluster import compute, shared, tree_reduced
 from jarf.dask._encoding import Sample
-from jarf.geometry import JacobianPreconditioner
-from jarf.geometry._learning import count_probes
+from jarf.geometry import JacobianPreconditioner, Learned, count_probes, learn, set_estimate
 from jarf.gradients import choose_rows
 
 # Numbers of single probes are drawn on the client; beyond so many, all rows are as cheap.
 MAX_PROBES = 10_000_000
 
 
-def fit_preconditioner(
+def fit_on_partitions(
     preconditioner: JacobianPreconditioner, surrogate: Any, sample: Sample, rng: Any, stages: Stages
 ) -> None:
     """Fit a local preconditioner to a table in partitions.
@@ -32,17 +31,20 @@ def fit_preconditioner(
     Parameters
     ----------
     preconditioner : JacobianPreconditioner
-        With ``table_`` and the names that belong to it.
+        With ``table_`` and the names that belong to it. Gets its other fitted attributes here.
     surrogate : estimator
     sample : Sample
     rng : RandomState
     stages : Stages
     """
     parts = sample.parts
-    if is_distributed(surrogate):
-        with stages.stage("surrogate"):
+    classes, target = sample.coded()
+    with stages.stage("surrogate"):
+        if is_distributed(surrogate):
             surrogate = distributed_surrogate(surrogate, sample, rng)
-    preconditioner._learn(surrogate, rng, stages, sample.X, sample.y, sample.weights)
+        learned = learn(
+            preconditioner, surrogate, sample.X, target, classes, sample.weights, random_state=rng
+        )
     with stages.stage("gradients"):
         wanted = count_probes(preconditioner.n_probes, parts.n_rows, stages)
         if MAX_PROBES < wanted < parts.n_rows:
@@ -51,17 +53,18 @@ def fit_preconditioner(
                 "1.0 for all rows."
             )
         probes = None if wanted >= parts.n_rows else choose_rows(parts.n_rows, wanted, rng)
-        preconditioner._estimate(_summed(preconditioner, sample, probes))
+        ejop = _summed(learned, sample, probes)
+        set_estimate(preconditioner, learned, learned.rescaled(ejop))
     preconditioner.stage_times_ = stages.times
 
 
-def _summed(preconditioner: JacobianPreconditioner, sample: Sample, probes: np.ndarray | None):
+def _summed(learned: Learned, sample: Sample, probes: np.ndarray | None):
     parts = sample.parts
-    differentiation = shared(_Task(preconditioner, sample))
+    task = shared(_Task(learned, sample))
     ejop_of = delayed(_ejop_of, pure=False)
     pieces = zip(parts.blocks(), parts.places(probes), sample.corrections(), strict=True)
     tasks = [
-        ejop_of(differentiation, block, places, correction)
+        ejop_of(task, block, places, correction)
         for (block, places, correction), size in zip(pieces, parts.sizes, strict=True)
         if size and (places is None or len(places))
     ]
@@ -71,13 +74,13 @@ def _summed(preconditioner: JacobianPreconditioner, sample: Sample, probes: np.n
 class _Task:
     """What the EJOP of a block needs to know."""
 
-    def __init__(self, preconditioner: JacobianPreconditioner, sample: Sample):
+    def __init__(self, learned: Learned, sample: Sample):
         self.encoding = sample.encoding()
-        self.differentiation = preconditioner._differentiation()
-        self.coded, self.classes = preconditioner._coded, sample.parts.classes
+        self.differentiation = learned.differentiation()
+        self.classes = learned.classes if learned.coded else None
 
     def labels(self, y: np.ndarray) -> np.ndarray:
-        return np.searchsorted(self.classes, y) if self.coded else y
+        return y if self.classes is None else np.searchsorted(self.classes, y)
 
 
 def _ejop_of(task: _Task, block, places, correction):

@@ -10,18 +10,14 @@ from sklearn.base import BaseEstimator
 
 from jarf.dask._partitions import Block, Partitions
 from jarf.geometry import LinearMap
-from jarf.table import fit_table, read_table
-
-FITTED = ("table_", "n_features_in_", "feature_names_in_")
+from jarf.table import fit_table, read_table, share_table
 
 
 class Reader(BaseEstimator):
     """No more of an estimator than :func:`jarf.table.read_table` needs."""
 
     def __init__(self, fitted=None):
-        for name in FITTED:
-            if hasattr(fitted, name):
-                setattr(self, name, getattr(fitted, name))
+        share_table(fitted, self)
 
 
 @dataclass
@@ -62,6 +58,12 @@ class Sample:
             order="C",
             ensure_min_samples=2,
         )
+
+    def coded(self) -> tuple[np.ndarray | None, np.ndarray]:
+        """Class labels of the whole table and the codes of the sample; None and responses."""
+        if not self.parts.classifies:
+            return None, self.y
+        return self.parts.classes, np.searchsorted(self.parts.classes, self.y)
 
     def encoding(self, linear: LinearMap | None = None) -> Encoding:
         """How any block of the table becomes a matrix, mapped if ``linear`` is given."""

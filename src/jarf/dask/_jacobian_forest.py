@@ -36,7 +36,9 @@ class _FitForest:
         self
         """
         if self.warm_start:
-            raise ValueError("warm_start=True is not there on Dask. Fit with more trees instead.")
+            raise ValueError(
+                "warm_start=True is not supported on Dask. Fit with more trees instead."
+            )
         parts = Partitions(X, y, sample_weight, self._classifies)
         parts.weigh_classes(getattr(self, "class_weight", None))
         rng = check_random_state(self.random_state)

@@ -11,15 +11,15 @@ from sklearn.utils import check_random_state
 from jarf import ensemble
 from jarf._progress import Stages
 from jarf._sklearn import fit_context, set_random_states
-from jarf.dask._base import OnDaskClassifier, OnDaskPredictor, on_dask
+from jarf.dask._base import OnDask, OnDaskClassifier, OnDaskPredictor, on_dask
 from jarf.dask._boosting import distributed, fit_booster, is_distributed
-from jarf.dask._ejop import fit_preconditioner
+from jarf.dask._ejop import fit_on_partitions
 from jarf.dask._encoding import Sample
 from jarf.dask._forests import grow_forest
 from jarf.dask._partitions import Partitions
 from jarf.dask._preconditioner import FLOATS
 from jarf.gradients import learning_rows
-from jarf.surrogate import default_surrogate
+from jarf.table import share_table
 
 
 class _FitJARF:
@@ -41,21 +41,24 @@ class _FitJARF:
         -------
         self
         """
-        surrogate = self.surrogate
-        surrogate = default_surrogate(self._classifies) if surrogate is None else surrogate
+        preconditioner = self._new_preconditioner()
         final = self._final()
-        self._check_models(surrogate)
         parts = Partitions(X, y, sample_weight, self._classifies)
         parts.weigh_classes(getattr(self, "class_weight", None))
         rng = check_random_state(self.random_state)
-        rows = learning_rows(parts.n_rows, self.surrogate_rows, rng, lambda: parts.first_rows)
+        first = self._first_generator(rng)
+        size = preconditioner.surrogate_rows
+        rows = learning_rows(parts.n_rows, size, first, lambda: parts.first_rows)
         sample = Sample(self, parts, rows, FLOATS)
-        stages = Stages(type(self).__name__, self.verbose)
+        stages = Stages(type(self).__name__, preconditioner.verbose)
 
-        self._encode(sample.y)  # sets classes_: the sample holds a row of each
-        self.preconditioner_ = self._preconditioner(surrogate, rng)
-        fit_preconditioner(self.preconditioner_, distributed(surrogate), sample, rng, stages)
-        linear = self.preconditioner_._map
+        if self._classifies:
+            self.classes_ = parts.classes
+        share_table(self, preconditioner)
+        surrogate = distributed(preconditioner.surrogate)
+        fit_on_partitions(preconditioner, surrogate, sample, first, stages)
+        self.preconditioner_ = preconditioner
+        linear = preconditioner.map_
         if is_distributed(final):
             with stages.stage("fit"):
                 self.estimator_ = fit_booster(final, sample, rng, linear)
@@ -70,12 +73,17 @@ class _FitJARF:
         self.stage_times_ = stages.times
         return self
 
+    def _new_preconditioner(self: Any) -> Any:
+        """The same as locally; of a preconditioner of this module, its local twin."""
+        made = super()._new_preconditioner()  # type: ignore[misc]
+        return made.to_local() if isinstance(made, OnDask) else made
+
     def _final(self: Any) -> Any:
         """The final ensemble, not fitted, as workers train it."""
         if self.share != "global":
             raise ValueError(
-                "share='per-tree' needs every gradient in one place and is not there on Dask. Use "
-                "share='global'."
+                "share='per-tree' needs every gradient in one place and is not supported on Dask. "
+                "Use share='global'."
             )
         final = self._default_ensemble() if self.estimator is None else clone(self.estimator)
         final = distributed(final)
@@ -87,8 +95,8 @@ class _FitJARF:
         for name in ("oob_score", "warm_start", "class_weight"):
             if isinstance(final, ensemble.BaggedForest) and getattr(final, name, None):
                 raise ValueError(
-                    f"{name} of the final {type(final).__name__} is not there on Dask. Leave it out"
-                    f"{', or set that of JARFClassifier' if name == 'class_weight' else ''}."
+                    f"{name} of the final {type(final).__name__} is not supported on Dask. Leave "
+                    f"it out{', or set that of JARFClassifier' if name == 'class_weight' else ''}."
                 )
         return final
 
@@ -110,7 +118,7 @@ class JARFClassifier(OnDaskClassifier, _FitJARF, ensemble.JARFClassifier):
         None: a random forest grown by the native engine. Else a forest of :mod:`jarf.ensemble`, or
         a booster of XGBoost or LightGBM (``XGBClassifier()`` or ``xgboost.dask``'s own), which is
         trained by their Dask module and needs a cluster.
-    n_estimators, surrogate, surrogate_rows, ... :
+    preconditioner, n_estimators, ... :
         As in :class:`jarf.JARFClassifier`; ``share`` must be "global".
     rows_per_tree : int, default=500_000
         Rows of a group: what a task that grows trees holds in memory.
@@ -148,7 +156,7 @@ class JARFRegressor(OnDaskPredictor, _FitJARF, ensemble.JARFRegressor):
     estimator : regressor, default=None
         None: a random forest grown by the native engine. Else a forest of :mod:`jarf.ensemble`, or
         a booster of XGBoost or LightGBM.
-    n_estimators, surrogate, surrogate_rows, ... :
+    preconditioner, n_estimators, ... :
         As in :class:`jarf.JARFRegressor`; ``share`` must be "global".
     rows_per_tree : int, default=500_000
         Rows of a group: what a task that grows trees holds in memory.

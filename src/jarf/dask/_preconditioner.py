@@ -9,7 +9,7 @@ from jarf._progress import Stages
 from jarf._sklearn import fit_context, is_classifier
 from jarf.dask._base import OnDask, on_dask
 from jarf.dask._boosting import distributed
-from jarf.dask._ejop import fit_preconditioner
+from jarf.dask._ejop import fit_on_partitions
 from jarf.dask._encoding import Sample
 from jarf.dask._partitions import Partitions
 from jarf.gradients import learning_rows
@@ -78,7 +78,7 @@ class JacobianPreconditioner(OnDask, geometry.JacobianPreconditioner):
         rows = learning_rows(parts.n_rows, self.surrogate_rows, rng, lambda: parts.first_rows)
         sample = Sample(self, parts, rows, FLOATS)
         stages = Stages(type(self).__name__, self.verbose)
-        fit_preconditioner(self, distributed(surrogate), sample, rng, stages)
+        fit_on_partitions(self, distributed(surrogate), sample, rng, stages)
         return self
 
     def transform(self, X):

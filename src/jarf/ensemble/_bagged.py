@@ -18,11 +18,11 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import check_random_state, compute_sample_weight
 
 from jarf._progress import Stages
-from jarf._sklearn import Interval, StrOptions, check_classification_targets, fit_context
+from jarf._sklearn import Interval, StrOptions, fit_context
 from jarf.ensemble._base import TreeEnsemble
 from jarf.ensemble._growth import Growth, Rules
 from jarf.gradients import column_std, learning_rows
-from jarf.table import fit_table
+from jarf.table import TableEncoder, encode_classes, fit_table
 from jarf.trees import (
     ClassTarget,
     Forest,
@@ -85,13 +85,13 @@ class BaggedForest(TreeEnsemble, metaclass=ABCMeta):
             sample_weight=sample_weight,
             reset=not more,
         )
-        self._fit_encoded(X, y, self._row_weights(X, y, sample_weight), more)
+        weights = self._row_weights(X, y, sample_weight)
+        self._fit_encoded(X, y, self._read_target(y), weights, more)
         return self
 
-    def _fit_encoded(self, X: np.ndarray, y: np.ndarray, weights: np.ndarray, more: bool) -> None:
+    def _fit_encoded(self, X, y, target: Target, weights: np.ndarray, more: bool) -> None:
         """Fit to the float matrix that ``table_`` made."""
         used = weights > 0
-        target = self._read_target(y)
         seeds = self._begin(X.shape[1], target, more)
         stages = Stages(type(self).__name__, self.verbose)
         self._grow(*_only(used, X, weights), target.only(used), seeds, stages)
@@ -141,6 +141,9 @@ class BaggedForest(TreeEnsemble, metaclass=ABCMeta):
     @abstractmethod
     def _read_target(self, y: np.ndarray) -> Target: ...
 
+    @abstractmethod
+    def _target_of(self, y: np.ndarray, classes: np.ndarray) -> Target: ...
+
     def _means(self, X) -> np.ndarray:
         """Average the trees: (n_samples, n_outputs)."""
         X = self._rows(X)
@@ -170,22 +173,39 @@ def begin_growth(
     return forest._learn(X, weights, target, stages), seeds
 
 
-def fit_on_matrix(forest: BaggedForest, X: np.ndarray, y: np.ndarray, weights=None) -> BaggedForest:
-    """Fit a forest to a finite float matrix, without the table stage.
+@fit_context(prefer_skip_nested_validation=True)
+def fit_on_matrix(forest: BaggedForest, X, y, sample_weight=None, *, n_classes: int = 0):
+    """Fit a forest on a finished matrix and an encoded target, without the table stage.
 
     Parameters
     ----------
     forest : BaggedForest
-        Its ``table_`` and ``n_features_in_`` are set.
-    X : ndarray of shape (n_rows, n_columns)
-    y : ndarray of shape (n_rows,)
-    weights : ndarray of shape (n_rows,), default=None
+        Not fitted.
+    X : ndarray of shape (n_samples, n_features)
+        Numbers without missing values; used as float32, column by column.
+    y : ndarray of shape (n_samples,)
+        Class codes 0..n_classes-1, or responses.
+    sample_weight : ndarray of shape (n_samples,), default=None
+    n_classes : int, default=0
+        0 in regression.
 
     Returns
     -------
     BaggedForest
+        Fitted; its classes are the codes.
     """
-    forest._fit_encoded(X, y, forest._row_weights(X, y, weights), more=False)
+    with np.errstate(over="ignore"):
+        X = np.asarray(X, dtype=np.float32, order="F")
+    if not np.isfinite(X).all():
+        raise ValueError(
+            "The matrix that the forest is grown on contains infinity or a value too large for "
+            "float32. Scale the columns of X to about one."
+        )
+    forest.n_features_in_ = X.shape[1]
+    forest.table_ = TableEncoder.identity(X.shape[1])
+    target = forest._target_of(y, np.arange(n_classes))
+    weights = forest._row_weights(X, y, sample_weight)
+    forest._fit_encoded(X, y, target, weights, more=False)
     return forest
 
 
@@ -210,8 +230,8 @@ class BootstrapForest(BaggedForest):
     def _rules(self, **changed: Any) -> Rules:
         return super()._rules(bootstrap=self.bootstrap, max_samples=self.max_samples, **changed)
 
-    def _fit_encoded(self, X, y, weights, more) -> None:
-        super()._fit_encoded(X, y, weights, more)
+    def _fit_encoded(self, X, y, target, weights, more) -> None:
+        super()._fit_encoded(X, y, target, weights, more)
         if self.oob_score:
             self._score_out_of_bag(X, y, weights)
 
@@ -255,14 +275,15 @@ class ForestClassifierMixin(ClassifierMixin):
     classes_: np.ndarray
 
     def _read_target(self, y: np.ndarray) -> Target:
-        check_classification_targets(y)
-        classes = np.unique(y)
+        classes, codes = encode_classes(y)
         more = self.warm_start and hasattr(self, "forest_")
         if more and not np.array_equal(classes, self.classes_):
             raise ValueError("warm_start=True needs the same classes as the first fit.")
-        self.classes_ = classes
-        self.n_classes_ = len(classes)
-        return ClassTarget(np.searchsorted(classes, y), len(classes), self.criterion)
+        return self._target_of(codes, classes)
+
+    def _target_of(self, y: np.ndarray, classes: np.ndarray) -> Target:
+        self.classes_, self.n_classes_ = classes, len(classes)
+        return ClassTarget(y, len(classes), self.criterion)
 
     def _row_weights(self, X, y, sample_weight) -> np.ndarray:
         weights = super()._row_weights(X, y, sample_weight)
@@ -323,12 +344,15 @@ class ForestRegressorMixin(RegressorMixin):
     """Makes a :class:`BaggedForest` a regressor."""
 
     def _read_target(self, y: np.ndarray) -> Target:
-        target = ResponseTarget(y)
-        if self.warm_start and hasattr(self, "forest_") and target.n_outputs != self.n_outputs_:
+        n_outputs = ResponseTarget(y).n_outputs
+        if self.warm_start and hasattr(self, "forest_") and n_outputs != self.n_outputs_:
             raise ValueError(
-                f"y has {target.n_outputs} outputs, but warm_start=True keeps trees of "
-                f"{self.n_outputs_}."
+                f"y has {n_outputs} outputs, but warm_start=True keeps trees of {self.n_outputs_}."
             )
+        return self._target_of(y, np.empty(0))
+
+    def _target_of(self, y: np.ndarray, classes: np.ndarray) -> Target:
+        target = ResponseTarget(y)
         self.n_outputs_ = target.n_outputs
         return target
 

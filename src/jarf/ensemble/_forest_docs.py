@@ -40,7 +40,7 @@ n_jobs : int, default=None
 random_state : int, RandomState instance or None, default=None
     Seeds the bootstrap and the candidates; every tree has its own stream.
 verbose : int, default=0
-    Progress: 1 for a summary, 10 for a line every few trees.
+    Positive: show each stage with its time, and a line for every tenth of the trees, on stderr.
 warm_start : bool, default=False
     Keep the trees of the last fit and grow ``n_estimators`` in all.
 categorical_features : "from_dtype", None or array-like, default="from_dtype"
@@ -56,6 +56,49 @@ class_weight : dict or "balanced", default=None
 _CRITERION = """\
 criterion : {{"gini", "entropy"}}, default="{criterion}"
     What a split is judged by."""
+
+_JARF = """\
+preconditioner : JacobianPreconditioner, default=None
+    How H is estimated: surrogate, probes, steps, gamma, number of components and so on. It is
+    copied, not fitted itself. None: ``JacobianPreconditioner()``. Its parameters are set as
+    those of any nested estimator (``preconditioner__step`` in a grid search), if an object was
+    passed. Where it leaves ``n_jobs``, ``random_state`` or ``verbose`` at its default, that of
+    this estimator is used; its ``categorical_features`` must be left at the default.
+share : {"global", "per-tree"}, default="global"
+    One H for all trees, or one for each: the EJOP of tree b then averages the gradients
+    over tree b's bootstrap sample (one surrogate serves all). "per-tree" needs a final
+    ensemble of bootstrapped trees: a random forest, scikit-learn's or ours.
+n_estimators : int, default=200
+    Trees of the default final forest; not used where ``estimator`` is given.
+min_weight_fraction_leaf : float, default=0.0
+    Least share of the weight in a leaf of the default final forest; not used where
+    ``estimator`` is given.
+categorical_features : "from_dtype", None or array-like, default="from_dtype"
+    Columns that are categories: those of text or category type in a DataFrame, none, or names,
+    indices or a mask. The preconditioner's ``categorical`` says what H does with them.
+n_jobs : int, default=None
+    Threads for the surrogate, the gradients and the final ensemble, where these set none
+    themselves. The result does not depend on them.
+random_state : int, RandomState instance or None, default=None
+    Seeds the surrogate, the choice of probes and the final ensemble.
+verbose : int, default=0
+    Positive: show each stage and its time on stderr."""
+
+_JARF_ATTRIBUTES = """\
+preconditioner_ : JacobianPreconditioner
+    Fitted: the EJOP, H, its spectrum and the surrogate are its attributes.
+estimator_ : estimator
+    The fitted final ensemble, in the coordinates of ``X H``.
+feature_importances_ : ndarray of shape (n_features,)
+    Importances of the original features.
+table_ : TableEncoder
+    How the columns became a float matrix, and which encoded column belongs to which.
+stage_times_ : dict
+    Seconds spent on "surrogate", "gradients" and "fit".
+n_features_in_ : int
+    Number of columns seen in fit.
+feature_names_in_ : ndarray of shape (n_features,)
+    Their names, where X had names."""
 
 _ATTRIBUTES = """\
 feature_importances_ : ndarray of shape (n_features,)
@@ -85,7 +128,9 @@ oob_prediction_ : ndarray of shape (n_samples,)
 
 
 def documented(cls: _Class) -> _Class:
-    """Fill the marks <criterion>, <limits>, <sampling> and <attributes> of a class docstring.
+    """Fill the marks of a class docstring that stand for shared text.
+
+    They are <criterion>, <limits>, <sampling>, <attributes>, <jarf> and <jarf attributes>.
 
     Only parameters that the class has are described, and only attributes that they can set.
     """
@@ -99,6 +144,8 @@ def documented(cls: _Class) -> _Class:
         "<criterion>": _CRITERION.format(criterion=default.get("criterion")).splitlines(),
         "<limits>": _entries(_LIMITS.format(split=split), lambda name: name in default),
         "<sampling>": _entries(sampling, lambda name: name in default),
+        "<jarf>": _entries(f"{_JARF}\n{_CLASS_WEIGHT}", lambda name: name in default),
+        "<jarf attributes>": _JARF_ATTRIBUTES.splitlines(),
         "<attributes>": _entries(
             "\n".join(attributes), lambda name: "oob_score" in default or "oob" not in name
         ),

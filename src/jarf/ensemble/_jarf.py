@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from inspect import signature
+from functools import partial
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.utils import check_random_state, compute_sample_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -18,20 +18,18 @@ from jarf._sklearn import (
     HasMethods,
     Interval,
     StrOptions,
-    check_classification_targets,
     check_sample_weight,
     fit_context,
     is_classifier,
+    validate_params,
 )
 from jarf.ensemble._axes import AxisForestClassifier, AxisForestRegressor
-from jarf.ensemble._docs import with_parameters
-from jarf.ensemble._bagged import BaggedForest
-from jarf.ensemble._per_tree import PerTreeForest
-from jarf.geometry import JacobianPreconditioner
-from jarf.surrogate import check_surrogate, default_surrogate, fit_copy, thaw
-from jarf.table import fit_table, read_table, take_tables
-
-_PRECONDITIONER_PARAMETERS = tuple(JacobianPreconditioner().get_params(deep=False))
+from jarf.ensemble._bagged import BaggedForest, fit_on_matrix
+from jarf.ensemble._forest_docs import documented
+from jarf.ensemble._per_tree import grow_per_tree
+from jarf.geometry import JacobianPreconditioner, fit_preconditioner, resampled_map
+from jarf.surrogate import check_surrogate, default_surrogate, fit_copy, seeded_copy, thaw
+from jarf.table import encode_classes, fit_table, read_table, share_table, take_tables
 
 
 def _final_has(method):
@@ -45,62 +43,29 @@ def _final_has(method):
 class _JARF(BaseEstimator):
     """What the classifier and the regressor share: everything but labels and defaults."""
 
+    estimator: Any
+    preconditioner: JacobianPreconditioner | None
+    share: str
+    n_estimators: int
+    min_weight_fraction_leaf: float
+    categorical_features: Any
+    n_jobs: int | None
+    random_state: Any
+    verbose: int
     estimator_: Any
+    preconditioner_: JacobianPreconditioner
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
         "estimator": [HasMethods(["fit", "predict"]), None],
+        "preconditioner": [JacobianPreconditioner, None],
+        "share": [StrOptions({"global", "per-tree"})],
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "min_weight_fraction_leaf": [Interval(Real, 0.0, 0.5, closed="both")],
-        "share": [StrOptions({"global", "per-tree"})],
-        **JacobianPreconditioner._parameter_constraints,
+        "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
     }
-
-    def __init__(
-        self,
-        estimator=None,
-        *,
-        n_estimators=200,
-        min_weight_fraction_leaf=0.0,
-        share="global",
-        surrogate=None,
-        surrogate_rows=50_000,
-        n_probes=10_000,
-        step=0.1,
-        step_rule="mad",
-        scheme="centered",
-        boundary="one-sided",
-        outputs="observed",
-        gamma=1e-3,
-        normalize=True,
-        n_components=None,
-        standardize=True,
-        categorical_features="from_dtype",
-        categorical="axes",
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-    ):
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.share = share
-        self.surrogate = surrogate
-        self.surrogate_rows = surrogate_rows
-        self.n_probes = n_probes
-        self.step = step
-        self.step_rule = step_rule
-        self.scheme = scheme
-        self.boundary = boundary
-        self.outputs = outputs
-        self.gamma = gamma
-        self.normalize = normalize
-        self.n_components = n_components
-        self.standardize = standardize
-        self.categorical_features = categorical_features
-        self.categorical = categorical
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y, sample_weight=None):
@@ -118,10 +83,7 @@ class _JARF(BaseEstimator):
         -------
         self
         """
-        surrogate = (
-            default_surrogate(self._classifies) if self.surrogate is None else self.surrogate
-        )
-        self._check_models(surrogate)
+        preconditioner = self._new_preconditioner()
         X, y = fit_table(
             self,
             X,
@@ -132,33 +94,89 @@ class _JARF(BaseEstimator):
             sample_weight=sample_weight,
             ensure_min_samples=2,
         )
-        target = self._encode(y)
+        classes, target = self._encode(y)
         weights = self._row_weights(X, y, sample_weight)
         rng = check_random_state(self.random_state)
-        stages = Stages(type(self).__name__, self.verbose)
-
-        self.preconditioner_ = self._preconditioner(surrogate, rng)._fit_matrix(
-            X, y, weights, keep_gradients=self.share == "per-tree"
+        share_table(self, preconditioner)
+        probes = fit_preconditioner(
+            preconditioner,
+            preconditioner.surrogate,
+            X,
+            target,
+            classes,
+            weights,
+            random_state=self._first_generator(rng),
+            keep_gradients=self.share == "per-tree",
         )
+        self.preconditioner_ = preconditioner
         final = self._default_ensemble() if self.estimator is None else self.estimator
+        n_classes = 0 if classes is None else len(classes)
+        stages = Stages(type(self).__name__, self.verbose)
         with stages.stage("fit"):
-            if self.share == "per-tree":
-                final = PerTreeForest(final, self.preconditioner_, n_jobs=self.n_jobs)
-                self.estimator_ = final.fit(X, target, weights, rng)
-            else:
-                # Our forests want column after column; what they want is not copied.
-                order = "F" if isinstance(final, BaggedForest) else "C"
-                self.estimator_ = fit_copy(
+            if probes is not None:
+                self.estimator_ = grow_per_tree(
                     final,
-                    self.preconditioner_._map.transform(X, order),
+                    partial(resampled_map, preconditioner, probes),
+                    X,
                     target,
-                    sample_weight=weights,
+                    weights,
+                    n_classes=n_classes,
                     random_state=rng,
                     n_jobs=self.n_jobs,
-                    role="final estimator",
                 )
-        self.stage_times_ = {**self.preconditioner_.stage_times_, **stages.times}
+            else:
+                self.estimator_ = self._fit_final(final, X, target, weights, n_classes, rng)
+        self.stage_times_ = {**preconditioner.stage_times_, **stages.times}
         return self
+
+    def _fit_final(self, final, X, target, weights, n_classes: int, rng):
+        """Fit the final ensemble on ``X H``; our own forests take the matrix as it is."""
+        if isinstance(final, BaggedForest):
+            mapped = self.preconditioner_.map_.transform(X, order="F")
+            forest = seeded_copy(final, random_state=rng, n_jobs=self.n_jobs)
+            return fit_on_matrix(forest, mapped, target, weights, n_classes=n_classes)
+        return fit_copy(
+            final,
+            self.preconditioner_.map_.transform(X),
+            target,
+            sample_weight=weights,
+            random_state=rng,
+            n_jobs=self.n_jobs,
+            role="final estimator",
+        )
+
+    def _new_preconditioner(self) -> JacobianPreconditioner:
+        """A copy of the preconditioner with everything that JARF decides; checks all models."""
+        given = self.preconditioner
+        made = JacobianPreconditioner() if given is None else clone(given)
+        validate_params(made)
+        self._check_categories(made.categorical_features)
+        surrogate = made.surrogate
+        made.set_params(
+            surrogate=default_surrogate(self._classifies) if surrogate is None else surrogate,
+            categorical_features=self.categorical_features,
+            n_jobs=self.n_jobs if made.n_jobs is None else made.n_jobs,
+            verbose=made.verbose or self.verbose,
+        )
+        self._check_models(made.surrogate)
+        return made
+
+    def _first_generator(self, rng):
+        """What the preconditioner draws from: its own ``random_state``, or else JARF's."""
+        given = None if self.preconditioner is None else self.preconditioner.random_state
+        return rng if given is None else check_random_state(given)
+
+    def _check_categories(self, nested) -> None:
+        own = self.categorical_features
+        default = isinstance(nested, str) and nested == "from_dtype"
+        if default or np.array_equal(np.asarray(nested), np.asarray(own)):
+            return
+        raise ValueError(
+            f"The preconditioner has categorical_features={nested!r}, but "
+            f"{type(self).__name__} encodes the table, with categorical_features={own!r}. Set "
+            f"categorical_features of {type(self).__name__} and leave the preconditioner's at its "
+            "default."
+        )
 
     def _check_models(self, surrogate):
         kind = "classifier" if self._classifies else "regressor"
@@ -173,15 +191,6 @@ class _JARF(BaseEstimator):
                     f"a {kind}."
                 )
 
-    def _preconditioner(self, surrogate, rng):
-        params = {name: getattr(self, name) for name in _PRECONDITIONER_PARAMETERS}
-        params.update(surrogate=surrogate, random_state=rng)
-        preconditioner = JacobianPreconditioner(**params)
-        for name in ("table_", "n_features_in_", "feature_names_in_"):
-            if hasattr(self, name):
-                setattr(preconditioner, name, getattr(self, name))
-        return preconditioner
-
     def _row_weights(self, X, y, sample_weight):
         return None if sample_weight is None else check_sample_weight(sample_weight, X)
 
@@ -191,7 +200,7 @@ class _JARF(BaseEstimator):
         X = read_table(self, X, dtype=[np.float64, np.float32], order="C")
         if self.share == "per-tree":
             return X  # every tree maps for itself
-        return self.preconditioner_._map.transform(X)
+        return self.preconditioner_.map_.transform(X)
 
     @property
     def feature_importances_(self):
@@ -202,11 +211,11 @@ class _JARF(BaseEstimator):
         variance were they uncorrelated.
         """
         check_is_fitted(self)
-        std = self.preconditioner_._std
+        std = self.preconditioner_.learned_.std
         if self.share == "per-tree":
             credit = self.estimator_.credited_importances(std)
         else:
-            credit = self.preconditioner_._map.credit(self.estimator_.feature_importances_, std)
+            credit = self.preconditioner_.map_.credit(self.estimator_.feature_importances_, std)
         return self.table_.per_column(credit)
 
     @property
@@ -223,10 +232,7 @@ class _JARF(BaseEstimator):
         return take_tables(super().__sklearn_tags__())
 
 
-_SHARED_PARAMETERS = tuple(signature(_JARF).parameters)
-
-
-@with_parameters
+@documented
 class JARFClassifier(ClassifierMixin, _JARF):
     """Jacobian aligned random forest for classification.
 
@@ -241,14 +247,13 @@ class JARFClassifier(ClassifierMixin, _JARF):
         ``max_features="sqrt"``, grown by the native engine
         (:class:`AxisForestClassifier`). Any scikit-learn compatible classifier works; with
         ``XGBClassifier`` this is the paper's JARF-XGB. It sees the classes as 0..C-1.
-    %(parameters)s
-    class_weight : dict or "balanced", default=None
-        Weights of the classes, multiplied with the rows' weights.
+    <jarf>
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-    %(attributes)s
+        The labels.
+    <jarf attributes>
 
     References
     ----------
@@ -276,30 +281,25 @@ class JARFClassifier(ClassifierMixin, _JARF):
         self,
         estimator=None,
         *,
+        preconditioner=None,
+        share="global",
         n_estimators=200,
         min_weight_fraction_leaf=0.0,
-        share="global",
-        surrogate=None,
-        surrogate_rows=50_000,
-        n_probes=10_000,
-        step=0.1,
-        step_rule="mad",
-        scheme="centered",
-        boundary="one-sided",
-        outputs="observed",
-        gamma=1e-3,
-        normalize=True,
-        n_components=None,
-        standardize=True,
         categorical_features="from_dtype",
-        categorical="axes",
         n_jobs=None,
         random_state=None,
         verbose=0,
         class_weight=None,
     ):
-        given = {name: value for name, value in locals().items() if name in _SHARED_PARAMETERS}
-        super().__init__(**given)
+        self.estimator = estimator
+        self.preconditioner = preconditioner
+        self.share = share
+        self.n_estimators = n_estimators
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.categorical_features = categorical_features
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
         self.class_weight = class_weight
 
     def _row_weights(self, X, y, sample_weight):
@@ -317,9 +317,8 @@ class JARFClassifier(ClassifierMixin, _JARF):
         )
 
     def _encode(self, y):
-        check_classification_targets(y)
-        self.classes_ = np.unique(y)
-        return np.searchsorted(self.classes_, y)
+        self.classes_, codes = encode_classes(y)
+        return self.classes_, codes
 
     def predict(self, X):
         """Predict the class of each row.
@@ -366,7 +365,7 @@ class JARFClassifier(ClassifierMixin, _JARF):
             return np.log(self.predict_proba(X))
 
 
-@with_parameters
+@documented
 class JARFRegressor(RegressorMixin, _JARF):
     """Jacobian aligned random forest for regression.
 
@@ -380,11 +379,11 @@ class JARFRegressor(RegressorMixin, _JARF):
         at a split, grown by the native engine (:class:`AxisForestRegressor`). Any
         scikit-learn compatible regressor works; with ``XGBRegressor`` this is the paper's
         JARF-XGB.
-    %(parameters)s
+    <jarf>
 
     Attributes
     ----------
-    %(attributes)s
+    <jarf attributes>
 
     References
     ----------
@@ -403,6 +402,29 @@ class JARFRegressor(RegressorMixin, _JARF):
 
     _classifies = False
 
+    def __init__(
+        self,
+        estimator=None,
+        *,
+        preconditioner=None,
+        share="global",
+        n_estimators=200,
+        min_weight_fraction_leaf=0.0,
+        categorical_features="from_dtype",
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.estimator = estimator
+        self.preconditioner = preconditioner
+        self.share = share
+        self.n_estimators = n_estimators
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.categorical_features = categorical_features
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
     def _default_ensemble(self):
         return AxisForestRegressor(
             self.n_estimators,
@@ -411,7 +433,7 @@ class JARFRegressor(RegressorMixin, _JARF):
         )
 
     def _encode(self, y):
-        return y
+        return None, y
 
     def predict(self, X):
         """Predict the target of each row.

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
-from jarf._sklearn import is_classifier
 from jarf._threads import thread_map
 from jarf.ensemble._axes import AxisForestClassifier, AxisForestRegressor
+from jarf.ensemble._bagged import BaggedForest, fit_on_matrix
 from jarf.geometry import LinearMap
-from jarf.gradients import EJOP, sum_blocks
 
 FORESTS = (
     AxisForestClassifier,
@@ -20,63 +23,21 @@ FORESTS = (
 )
 
 
+@dataclass(frozen=True, eq=False)
 class PerTreeForest:
     """Trees on ``X H_b``, where H_b averages the gradients over tree b's bootstrap sample.
 
     Parameters
     ----------
-    forest : random forest, scikit-learn's or ours
-        What the trees are to be like.
-    preconditioner : JacobianPreconditioner
-        Fitted, with the gradients kept; they are dropped after ``fit``.
-    n_jobs : int
+    maps_ : list of LinearMap
+    trees_ : list of estimator
+        Forests of one tree each, in the coordinates of their maps.
+    classifies : bool
     """
 
-    def __init__(self, forest, preconditioner, n_jobs=None):
-        self.forest = forest
-        self.preconditioner = preconditioner
-        self.n_jobs = n_jobs
-
-    def fit(self, X, y, weights, rng) -> PerTreeForest:
-        """Grow the trees, each from its own seed."""
-        forest = self.forest
-        if not isinstance(forest, FORESTS):
-            raise ValueError(
-                "share='per-tree' gives every bootstrapped tree its own H and needs a "
-                f"random forest, scikit-learn's or ours, not {type(forest).__name__}. "
-                "Use share='global'."
-            )
-        self.classifies = is_classifier(forest)
-        seeds = rng.randint(np.iinfo(np.int32).max, size=forest.n_estimators)
-        grown = thread_map(lambda seed: self._grow(X, y, weights, seed), seeds, self.n_jobs)
-        self.maps_, self.trees_ = (list(part) for part in zip(*grown, strict=True))
-        ejop = self.preconditioner.ejop_
-        self.preconditioner.ejop_ = EJOP(ejop.total, ejop.weight, ejop.n_probes)
-        return self
-
-    def _grow(self, X, y, weights, seed):
-        rng = np.random.RandomState(seed)
-        counts = np.bincount(rng.randint(len(X), size=len(X)), minlength=len(X)).astype(float)
-        if weights is not None:
-            counts *= weights
-        linear = self._map(counts)
-        tree = clone(self.forest).set_params(
-            n_estimators=1, bootstrap=False, n_jobs=1, random_state=rng.randint(2**31 - 1)
-        )
-        inside = counts > 0
-        if self.classifies:  # one row of every class keeps the classes the same for all trees
-            inside[np.unique(y, return_index=True)[1]] = True
-        return linear, tree.fit(linear.transform(X[inside]), y[inside], counts[inside])
-
-    def _map(self, counts) -> LinearMap:
-        """H_b, from the gradients of the probes that tree b drew."""
-        shared = self.preconditioner
-        weights = counts[shared._probe_rows]
-        if not weights.any():  # no probe was drawn: the shared map
-            return shared._map
-        gradients = shared.ejop_.gradients
-        ejop = sum_blocks([gradients], gradients.shape[2], weights)
-        return shared._map_of(ejop)
+    maps_: list[LinearMap]
+    trees_: list[Any]
+    classifies: bool
 
     def _mean(self, method: str, X):
         total = sum(
@@ -100,3 +61,65 @@ class PerTreeForest:
             for linear, tree in zip(self.maps_, self.trees_, strict=True)
         ]
         return np.mean(credits, axis=0)
+
+
+def grow_per_tree(
+    forest: Any,
+    map_of: Callable[[np.ndarray], LinearMap],
+    X,
+    y,
+    weights,
+    *,
+    n_classes: int,
+    random_state,
+    n_jobs=None,
+) -> PerTreeForest:
+    """Grow the trees of a forest, each on a map of its own.
+
+    Parameters
+    ----------
+    forest : random forest, scikit-learn's or ours
+        What the trees are to be like.
+    map_of : callable
+        The map of a bootstrap sample, from how often each row is in it times its weight.
+    X : ndarray of shape (n_samples, n_features)
+    y : ndarray of shape (n_samples,)
+        Class codes, or responses.
+    weights : ndarray of shape (n_samples,) or None
+    n_classes : int
+        0 in regression.
+    random_state : RandomState
+        Every tree has a seed of its own.
+    n_jobs : int, default=None
+
+    Returns
+    -------
+    PerTreeForest
+    """
+    if not isinstance(forest, FORESTS):
+        raise ValueError(
+            "share='per-tree' gives every bootstrapped tree its own H and needs a "
+            f"random forest, scikit-learn's or ours, not {type(forest).__name__}. "
+            "Use share='global'."
+        )
+
+    def grow_one(seed):
+        rng = np.random.RandomState(seed)
+        counts = np.bincount(rng.randint(len(X), size=len(X)), minlength=len(X)).astype(float)
+        if weights is not None:
+            counts *= weights
+        linear = map_of(counts)
+        tree = clone(forest).set_params(
+            n_estimators=1, bootstrap=False, n_jobs=1, random_state=rng.randint(2**31 - 1)
+        )
+        inside = counts > 0
+        if n_classes:  # one row of every class keeps the classes the same for all trees
+            inside[np.unique(y, return_index=True)[1]] = True
+        rows, target, counted = linear.transform(X[inside]), y[inside], counts[inside]
+        if isinstance(tree, BaggedForest):
+            return linear, fit_on_matrix(tree, rows, target, counted, n_classes=n_classes)
+        return linear, tree.fit(rows, target, counted)
+
+    seeds = random_state.randint(np.iinfo(np.int32).max, size=forest.n_estimators)
+    maps, trees = zip(*thread_map(grow_one, seeds, n_jobs), strict=True)
+    return PerTreeForest(list(maps), list(trees), n_classes > 0)

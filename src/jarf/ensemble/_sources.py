@@ -22,6 +22,7 @@ from jarf.gradients import (
     forest_gradients,
     gradient_blocks,
     robust_scale,
+    value_gaps,
 )
 from jarf.surrogate import KernelSurrogateClassifier, KernelSurrogateRegressor, fit_copy
 from jarf.trees import (
@@ -139,15 +140,7 @@ def grow_surrogate(Z, target: Target, weights, rng, n_jobs) -> Forest:
 
 def steps_of(Z: np.ndarray, step: float = STEP) -> np.ndarray:
     """So many robust standard deviations, or enough to reach a discrete column's next value."""
-    steps = step * robust_scale(Z)
-    every = -(-len(Z) // 2000)  # rows from all over: tables are often sorted
-    for j in range(Z.shape[1]):
-        values = np.unique(Z[::every, j])
-        if len(values) < 3:
-            values = np.unique(Z[:, j])
-        if len(values) > 1:
-            steps[j] = max(steps[j], 1.05 * np.median(np.diff(values)))
-    return steps
+    return np.maximum(step * robust_scale(Z), 1.05 * value_gaps(Z))
 
 
 class Source(Protocol):

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from jarf.trees import NODE, Forest
 from jarf.export._members import UnsoundFile
 from jarf.geometry import LinearMap
+from jarf.trees import NODE, Forest
 
 
 def require(holds: Any, what: str) -> None:

@@ -20,7 +20,7 @@ from jarf.export._kinds import EstimatorKind, Kind, check_names
 from jarf.export._members import UnsoundFile
 from jarf.export._peers import BoosterKind, ForestKind, check_sklearn
 from jarf.export._table_kinds import table_kinds
-from jarf.geometry import JacobianPreconditioner, LinearMap, LowRankPreconditioner
+from jarf.geometry import JacobianPreconditioner, Learned, LinearMap, LowRankPreconditioner
 from jarf.gradients import EJOP, WideEJOP
 from jarf.trees import Forest, nodes_of_words
 
@@ -84,7 +84,15 @@ def _parts() -> list[Kind]:
     geometry = {"name": "text", "sources": "tuple", "n_loadings": "count", "local": "bool"}
     geometry |= {"power": "number", "bootstrap": "bool", "axes": "bool"}
     race = {"winners": "tuple", "rows": "list", "sizes": "dict", "min_samples_split": "count"}
-    per_tree = {"n_jobs": "none", "classifies": "bool", "maps_": "list", "trees_": "list"}
+    per_tree = {"classifies": "bool", "maps_": "list", "trees_": "list"}
+    sizes = ("mean", "scale", "std", "low", "high", "steps")
+    learned = {
+        **dict.fromkeys(sizes, "vector"),
+        **dict.fromkeys(("moves", "toggled"), "bools"),
+        **dict.fromkeys(("standardised", "coded"), "bool"),
+        **dict.fromkeys(("scheme", "boundary", "outputs"), "text"),
+        "classes": "labels|none",
+    }
     return [
         _ForestKind(Forest, forest, check_forest),
         Kind(LinearMap, linear, check_map),
@@ -93,7 +101,8 @@ def _parts() -> list[Kind]:
         Kind(WideEJOP, {"factor": "csr_array", "weight": "number", "n_probes": "count"}),
         Kind(ours.Geometry, geometry),
         Kind(ours.RaceResult, race, optional=frozenset({"sizes", "min_samples_split"})),
-        _PerTreeKind(ours.PerTreeForest, per_tree, _check_per_tree),
+        Kind(ours.PerTreeForest, per_tree, _check_per_tree),
+        Kind(Learned, learned, _check_learned),  # without the surrogate, which only fit needs
     ]
 
 
@@ -110,18 +119,6 @@ class _ForestKind(Kind):
         return super().make({**state, "nodes": nodes_of_words(words)})
 
 
-class _PerTreeKind(Kind):
-    """Its threads belong to the machine; what it was grown from is not needed any more."""
-
-    def state(self, value: Any) -> dict[str, Any]:
-        return {**super().state(value), "n_jobs": None}
-
-    def make(self, state: dict[str, Any]) -> Any:
-        made = super().make(state)
-        made.forest = made.preconditioner = None
-        return made
-
-
 def _check_low_rank(matrix: LowRankPreconditioner) -> None:
     require(matrix.factor.shape[1] == len(matrix.diagonal), "H's factor is of other columns")
     require(np.isfinite(matrix.factor.data).all(), "H's factor is not finite")
@@ -130,6 +127,13 @@ def _check_low_rank(matrix: LowRankPreconditioner) -> None:
 def _check_ejop(ejop: EJOP) -> None:
     d = len(ejop.total)
     require(ejop.total.shape == (d, d) and ejop.weight > 0, "the EJOP is not square or weighs 0")
+
+
+def _check_learned(learned: Learned) -> None:
+    names = ("mean", "scale", "std", "low", "high", "steps", "moves", "toggled")
+    sizes = {len(getattr(learned, name)) for name in names}
+    require(len(sizes) == 1, "what was learned is of several tables")
+    require((learned.scale != 0).all(), "a learned scale is 0")
 
 
 def _check_per_tree(forest: ours.PerTreeForest) -> None:
@@ -168,15 +172,12 @@ def _estimators() -> list[Kind]:
         listed.append(EstimatorKind(cls, jarf, check_names, absent, _writable))
     mapped = {
         **fitted,
-        "classes_": "labels",
-        "_moves": "bools",
-        "_n_features_out": "count",
-        **dict.fromkeys(("mean_", "scale_", "_std", "steps_"), "vector"),
+        "learned_": "Learned",
         "ejop_": "EJOP|WideEJOP",
         "preconditioner_": "matrix|LowRankPreconditioner",
-        "_map": "LinearMap",
+        "map_": "LinearMap",
     }
-    listed.append(_PreconditionerKind(JacobianPreconditioner, mapped, None, absent, _writable))
+    listed.append(EstimatorKind(JacobianPreconditioner, mapped, None, absent, _writable))
     appended = {**_COLUMNS, "table_": "TableEncoder", "directions_": "matrix", "mean_": "vector"}
     appended |= {"scale_": "vector", "switched_on_": "bool"}
     appended |= {"gain_": "number", "gain_standard_error_": "number"}
@@ -185,15 +186,6 @@ def _estimators() -> list[Kind]:
         EstimatorKind(ours.JacobianFeatures, appended, _check_features, absent, _writable)
     )
     return listed
-
-
-class _PreconditionerKind(EstimatorKind):
-    """Without the surrogate, which only ``fit`` needs; the spectrum is computed again."""
-
-    def make(self, state: dict[str, Any]) -> Any:
-        made = super().make(state)
-        made._spectrum = None
-        return made
 
 
 def _check_features(model: Any) -> None:

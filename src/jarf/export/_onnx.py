@@ -96,7 +96,7 @@ def _transformer(graph: Graph, model: Any, encoded: str) -> list:
         extra = map_graph(graph, LinearMap(model.mean_, model.scale_, model.directions_), encoded)
         graph.add("Concat", encoded, extra, axis=1, name=TRANSFORMED)
     else:
-        graph.add("Identity", map_graph(graph, model._map, encoded), name=TRANSFORMED)
+        graph.add("Identity", map_graph(graph, model.map_, encoded), name=TRANSFORMED)
     width = len(model.get_feature_names_out())
     return [(TRANSFORMED, graph.onnx.TensorProto.DOUBLE, [None, width])]
 

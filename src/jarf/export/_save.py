@@ -16,8 +16,8 @@ from jarf.ensemble import (
     JacobianFeatures,
     JARFClassifier,
     JARFRegressor,
-    TreeEnsemble,
     PerTreeForest,
+    TreeEnsemble,
 )
 from jarf.export._checks import require
 from jarf.export._classes import build, describe
@@ -141,11 +141,10 @@ def _check_mapped(model: Any) -> None:
     jarf_model = isinstance(model, JARFClassifier | JARFRegressor)
     mapping = model.preconditioner_ if jarf_model else model
     n_outputs = mapping.table_.n_outputs
-    vectors = (mapping.mean_, mapping.scale_, mapping._std, mapping.steps_, mapping._moves)
-    sizes = {len(vector) for vector in vectors} | {len(mapping._map.mean)}
+    learned, linear = mapping.learned_, mapping.map_
+    sizes = {len(learned.mean), len(linear.mean)}
     require(sizes == {n_outputs}, "the map is of other columns")
-    require(mapping._map.matrix is not None, "the map has no matrix")
-    require(mapping._map.matrix.shape[1] == mapping._n_features_out, "the map is of another width")
+    require(linear.matrix is not None, "the map has no matrix")
     if not jarf_model:
         return
     require(model.table_.n_outputs == n_outputs, "the map is of another table")
@@ -153,11 +152,10 @@ def _check_mapped(model: Any) -> None:
     mapping.table_ = model.table_
     final = model.estimator_
     ensembles = [final]
-    widths = {mapping._n_features_out}
+    widths = {linear.matrix.shape[1]}
     if isinstance(final, PerTreeForest):
-        final.preconditioner = mapping
         ensembles = final.trees_
-        widths |= {linear.matrix.shape[1] for linear in final.maps_}
+        widths |= {own.matrix.shape[1] for own in final.maps_}
     for ensemble in ensembles:
         require(not isinstance(ensemble, JARFClassifier | JARFRegressor), "JARF within JARF")
         if isinstance(ensemble, TreeEnsemble):

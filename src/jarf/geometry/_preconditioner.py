@@ -14,7 +14,6 @@ from sklearn.base import (
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from jarf._progress import Stages
 from jarf._sklearn import (
     HasMethods,
     Interval,
@@ -24,27 +23,13 @@ from jarf._sklearn import (
     is_classifier,
     type_of_target,
 )
-from jarf.geometry._differentiation import Differentiation
-from jarf.geometry._learning import (
-    check_fit,
-    count_probes,
-    only_rows,
-    output_steps,
-    read_classes,
-)
+from jarf.geometry._fitting import fit_preconditioner
+from jarf.geometry._learned import Learned
 from jarf.geometry._map import LinearMap
-from jarf.geometry._wide import ejop_spectrum, mapping_matrix
-from jarf.gradients import (
-    EJOP,
-    WideEJOP,
-    choose_rows,
-    column_mean,
-    column_std,
-    first_rows,
-    learning_rows,
-)
-from jarf.surrogate import default_surrogate, fit_copy, is_frozen, thaw
-from jarf.table import fit_table, read_table, take_tables
+from jarf.geometry._wide import ejop_spectrum
+from jarf.gradients import EJOP, WideEJOP
+from jarf.surrogate import default_surrogate, thaw
+from jarf.table import TableEncoder, encode_classes, fit_table, read_table, take_tables
 
 
 class JacobianPreconditioner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -74,10 +59,13 @@ class JacobianPreconditioner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         them) or, as a float, a fraction of the rows.
     step : float, default=0.1
         Step alpha of the finite differences.
-    step_rule : {"mad", "global"} or array-like of shape (n_features,), default="mad"
-        Distance between the two probes of feature j: ``alpha * MAD_j / 0.6745`` (the standard
-        deviation where the MAD is zero); one step for all features (alpha standard deviations
-        if ``standardize``); or the steps themselves in the units of ``X``.
+    step_rule : {"auto", "mad", "global"} or array-like of shape (n_features,), default="auto"
+        Distance between the two probes of feature j. "mad": ``alpha * MAD_j / 0.6745`` (the
+        standard deviation where the MAD is zero), the paper's rule. "auto": the same, but long
+        enough to reach the next value of the column, so that a step of a column of integers or
+        of few values crosses the cuts of a tree. "global": one step for all features (alpha
+        standard deviations if ``standardize``). An array holds the steps themselves in the units
+        of ``X``.
     scheme : {"centered", "forward"}, default="centered"
         Probes at ``x -+ step / 2``, or at ``x`` and ``x + step``.
     boundary : {"one-sided", "clip", "none"}, default="one-sided"
@@ -116,17 +104,27 @@ class JacobianPreconditioner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     ----------
     ejop_ : EJOP
         The estimate, in the coordinates of the map; ``np.asarray(ejop_)`` is its matrix. Here
-        and below, where the table held categories or missing values, a "feature" is an output
-        of ``table_``.
+        and below, where the table held categories or missing values, a "feature" is a column of
+        the encoded table; ``table_`` knows the original column of each.
     preconditioner_ : ndarray of shape (n_features, n_features)
-        H; the identity for what passes through. Above 5,000 features H is not formed: a
+        H; the identity for features that pass through. Above 5,000 features H is not formed: a
         :class:`jarf.geometry.LowRankPreconditioner` applies it through the EJOP's sparse factor.
+    map_ : LinearMap
+        What ``transform`` applies to the encoded table: standardisation, then H or its leading
+        eigenvectors.
+    learned_ : Learned
+        Scales, ranges, steps, class labels and the surrogate: what was learned before the
+        gradients were taken. ``learned_.differentiation()`` takes gradients at other rows.
     eigenvalues_, eigenvectors_ : ndarray
-        Spectrum of the EJOP in falling order; eigenvectors are columns. Computed when first
+        Spectrum of the EJOP in descending order; eigenvectors are columns. Computed when first
         asked for. Above 5,000 features: the 50 leading ones.
     feature_sensitivities_ : ndarray of shape (n_features,)
-        Root mean square derivative along each original column, per standard deviation of it if
-        ``standardize``: ``sqrt(diag(EJOP))``, squares added over the outputs of a column.
+        ``sqrt(diag(EJOP))``, squares added over the encoded columns of an original column: the
+        root mean square, over the probes, of the difference quotient
+        ``(f(upper) - f(lower)) / (upper - lower)``, where f is the surrogate's output and the
+        two probes are ``steps_`` apart. If ``standardize``, the quotient is per standard
+        deviation of the column. It is a slope at the length of a step: moving the column by a
+        whole standard deviation changes f by less wherever f levels off.
     steps_ : ndarray of shape (n_features,)
         Distance between the two probes of each feature, in the units of ``X``.
     surrogate_ : estimator
@@ -136,7 +134,7 @@ class JacobianPreconditioner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     mean_, scale_ : ndarray of shape (n_features,)
         What ``standardize`` subtracts and divides by (0 and 1 without it).
     table_ : TableEncoder
-        How the columns became a float matrix, and which of its outputs belongs to which.
+        How the columns became a float matrix, and which encoded column belongs to which.
     stage_times_ : dict
         Seconds spent on "surrogate" and "gradients".
     n_features_in_ : int
@@ -164,6 +162,12 @@ class JacobianPreconditioner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     array([0.8, 0.6, 0. , 0. , 0. ])
     """
 
+    ejop_: EJOP | WideEJOP
+    learned_: Learned
+    map_: LinearMap
+    table_: TableEncoder
+    stage_times_: dict[str, float]
+
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
         "surrogate": [HasMethods(["fit"]), None],
         "surrogate_rows": [Interval(Integral, 2, None, closed="left"), None],
@@ -172,7 +176,7 @@ class JacobianPreconditioner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
             Interval(Real, 0, 1, closed="right"),
         ],
         "step": [Interval(Real, 0, None, closed="neither")],
-        "step_rule": [StrOptions({"mad", "global"}), "array-like"],
+        "step_rule": [StrOptions({"auto", "mad", "global"}), "array-like"],
         "scheme": [StrOptions({"centered", "forward"})],
         "boundary": [StrOptions({"one-sided", "clip", "none"})],
         "outputs": [StrOptions({"observed", "all"})],
@@ -194,7 +198,7 @@ class JacobianPreconditioner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         surrogate_rows=50_000,
         n_probes=10_000,
         step=0.1,
-        step_rule="mad",
+        step_rule="auto",
         scheme="centered",
         boundary="one-sided",
         outputs="observed",
@@ -263,104 +267,26 @@ class JacobianPreconditioner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         ndarray of shape (n_samples, n_features) or (n_samples, n_components)
         """
         X = self._fit_table(X, y, sample_weight)
-        return self._map.transform(X)
+        return self.map_.transform(X)
 
     def _fit_table(self, X, y, sample_weight) -> np.ndarray:
         """Fit, and return the encoded training rows."""
+        surrogate, classifies = self._choose_surrogate(y)
         X, y = fit_table(
             self,
             X,
             y,
-            classifies=self._choose_surrogate(y)[1],
+            classifies=classifies,
             dtype=[np.float64, np.float32],
             order="C",  # so that a DataFrame and an array give the same bits
             sample_weight=sample_weight,
             ensure_min_samples=2,
         )
-        self._fit_matrix(X, y, sample_weight)
-        return X
-
-    def _fit_matrix(self, X, y, sample_weight=None, keep_gradients=False):
-        """Fit on the float matrix that ``table_`` made."""
-        kept = np.arange(len(X))
         weights = None if sample_weight is None else check_sample_weight(sample_weight, X)
-        if weights is not None and not weights.all():  # a row of weight zero is no row
-            kept = np.flatnonzero(weights)
-            X, y, weights = X[kept], y[kept], weights[kept]
+        classes, target = encode_classes(y) if classifies else (None, y)
         rng = check_random_state(self.random_state)
-        stages = Stages(type(self).__name__, self.verbose)
-        surrogate, classification = self._choose_surrogate(y)
-        always = (lambda: first_rows(y)) if classification else tuple
-        learned = learning_rows(len(X), self.surrogate_rows, rng, always)
-        self._learn(surrogate, rng, stages, *only_rows(learned, X, y, weights))
-        with stages.stage("gradients"):
-            n_probes = count_probes(self.n_probes, len(X), stages)
-            probes = choose_rows(len(X), n_probes, rng)
-            self._probe_rows = kept[probes]
-            X, y, weights = only_rows(probes if len(probes) < len(X) else None, X, y, weights)
-            self._estimate(
-                self._differentiation().ejop(
-                    X, self._labels(y), weights, keep=keep_gradients, n_jobs=self.n_jobs
-                )
-            )
-        self.stage_times_ = stages.times
-        return self
-
-    def _learn(self, surrogate, rng, stages, X, y, weights) -> None:
-        """Learn scales, range, steps and the surrogate: all but the EJOP."""
-        self._moves = self.table_.is_number
-        if self.categorical == "toggle":
-            self._moves = self._moves | self.table_.is_level
-        check_fit(self, surrogate, self._moves)
-        classification = is_classifier(thaw(surrogate))
-        if classification:
-            self.classes_ = read_classes(y)
-        self._coded = classification and not is_frozen(surrogate)
-        self._standardise(X)
-        self._scaled = self.standardize and not is_frozen(surrogate)
-        self._range = X.min(axis=0), X.max(axis=0)
-        with stages.stage("surrogate"):
-            seen = LinearMap(self.mean_, self.scale_).transform(X) if self._scaled else X
-            self.surrogate_ = fit_copy(
-                surrogate,
-                seen,
-                self._labels(y),
-                sample_weight=weights,
-                random_state=rng,
-                n_jobs=self.n_jobs,
-            )
-            self.steps_ = output_steps(
-                X, self.table_, self._moves, self.step, self.step_rule, self.scale_
-            )
-
-    def _differentiation(self) -> Differentiation:
-        """How the EJOP is taken from here on, wherever the rows are."""
-        return Differentiation.of(
-            self.surrogate_,
-            standardise=LinearMap(self.mean_, self.scale_) if self._scaled else None,
-            steps=self.steps_,
-            low=self._range[0],
-            high=self._range[1],
-            scheme=self.scheme,
-            boundary=self.boundary,
-            outputs=self.outputs,
-            moves=self._moves,
-            toggled=self._moves & self.table_.is_level,
-        )
-
-    def _estimate(self, ejop: EJOP | WideEJOP) -> None:
-        """Turn the summed outer products into H and the map."""
-        self.ejop_ = ejop if self._scaled else ejop.rescaled(self.scale_)
-        self._spectrum: Any = None
-        self.preconditioner_ = mapping_matrix(self.ejop_, self._moves, self.gamma, self.normalize)
-        self._map = self._map_of(self.ejop_, self.preconditioner_)
-        self._n_features_out = self._map.matrix.shape[1]
-
-    def _map_of(self, ejop: EJOP | WideEJOP, H=None) -> LinearMap:
-        """The map of an estimate of the EJOP, whose ``H`` may be there already."""
-        if H is None or self.n_components is not None:
-            H = mapping_matrix(ejop, self._moves, self.gamma, self.normalize, self.n_components)
-        return LinearMap(self.mean_, self.scale_, H)
+        fit_preconditioner(self, surrogate, X, target, classes, weights, random_state=rng)
+        return X
 
     def _choose_surrogate(self, y):
         if self.surrogate is not None:
@@ -368,19 +294,6 @@ class JacobianPreconditioner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         kind = "continuous" if y is None else type_of_target(np.asarray(y))
         classification = not kind.startswith("continuous")
         return default_surrogate(classification), classification
-
-    def _labels(self, y) -> np.ndarray:
-        """What the surrogate was given: codes 0..C-1, or labels and numbers as they are."""
-        return np.searchsorted(self.classes_, y) if self._coded else y
-
-    def _standardise(self, X):
-        d = X.shape[1]
-        self._std = column_std(X)
-        if self.standardize:
-            self.mean_ = np.where(self._moves, column_mean(X), 0.0)
-            self.scale_ = np.where(self._moves & (self._std > 0), self._std, 1.0)
-        else:
-            self.mean_, self.scale_ = np.zeros(d), np.ones(d)
 
     def transform(self, X):
         """Map ``X`` to ``X H``, or to its projections on the leading eigenvectors.
@@ -396,7 +309,7 @@ class JacobianPreconditioner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         """
         check_is_fitted(self)
         X = read_table(self, X, dtype=[np.float64, np.float32], order="C")
-        return self._map.transform(X)
+        return self.map_.transform(X)
 
     def transform_batches(self, batches):
         """Map a table that does not fit into memory, batch by batch.
@@ -440,17 +353,22 @@ class JacobianPreconditioner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
             raise ValueError(
                 f"X has shape {Z.shape}, but mapped rows have {self._n_features_out} columns."
             )
-        return self._map.inverse_transform(Z)
+        return self.map_.inverse_transform(Z)
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.map_.matrix.shape[1]
 
     def _eigen(self):
         check_is_fitted(self, "ejop_")
-        if self._spectrum is None:
-            self._spectrum = ejop_spectrum(self.ejop_)
-        return self._spectrum
+        kept = getattr(self, "_spectrum", None)
+        if kept is None or kept[0] is not self.ejop_:
+            self._spectrum = kept = (self.ejop_, *ejop_spectrum(self.ejop_))
+        return kept[1:]
 
     @property
     def eigenvalues_(self):
-        """Eigenvalues of the EJOP, in falling order."""
+        """Eigenvalues of the EJOP, in descending order."""
         return self._eigen()[0]
 
     @property
@@ -460,10 +378,43 @@ class JacobianPreconditioner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
 
     @property
     def feature_sensitivities_(self):
-        """Root mean square derivative along each feature."""
+        """Root mean square difference quotient along each original column.
+
+        ``sqrt(diag(EJOP))``, squares added over the encoded columns of an original column; per
+        standard deviation of the column if ``standardize``.
+        """
         check_is_fitted(self, "ejop_")
         squares = np.maximum(self.ejop_.diagonal(), 0.0)
         return np.sqrt(self.table_.per_column(squares))
+
+    @property
+    def mean_(self) -> np.ndarray:
+        """What ``standardize`` subtracts."""
+        return self.learned_.mean
+
+    @property
+    def scale_(self) -> np.ndarray:
+        """What ``standardize`` divides by."""
+        return self.learned_.scale
+
+    @property
+    def steps_(self) -> np.ndarray:
+        """Distance between the two probes of each feature."""
+        return self.learned_.steps
+
+    @property
+    def surrogate_(self):
+        """The fitted surrogate."""
+        if self.learned_.surrogate is None:
+            raise AttributeError("A model that was loaded from a file has no surrogate_.")
+        return self.learned_.surrogate
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """Class labels, in classification."""
+        if self.learned_.classes is None:
+            raise AttributeError("Only a preconditioner of class labels has classes_.")
+        return self.learned_.classes
 
     def __sklearn_tags__(self):
         tags = take_tables(super().__sklearn_tags__())

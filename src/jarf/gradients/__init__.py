@@ -12,6 +12,7 @@ from jarf.gradients._probes import (
     learning_rows,
     probe_positions,
     robust_scale,
+    value_gaps,
 )
 from jarf.gradients._wide import WIDE_FROM, WideEJOP
 
@@ -33,4 +34,5 @@ __all__ = [
     "probe_positions",
     "robust_scale",
     "sum_blocks",
+    "value_gaps",
 ]

@@ -97,7 +97,7 @@ def expected_jacobian_outer_product(
     y=None,
     *,
     step=0.1,
-    step_rule="mad",
+    step_rule="auto",
     scheme="centered",
     boundary="one-sided",
     outputs="observed",
@@ -123,9 +123,12 @@ def expected_jacobian_outer_product(
         Observed labels: needed for a classifier with ``outputs="observed"``.
     step : float, default=0.1
         Step alpha of the rule.
-    step_rule : {"mad", "global"} or array-like of shape (n_features,), default="mad"
-        Distance between the two probes of feature j: ``alpha * MAD_j / 0.6745`` (the standard
-        deviation where the MAD is zero), one step for all features, or the steps themselves.
+    step_rule : {"auto", "mad", "global"} or array-like of shape (n_features,), default="auto"
+        Distance between the two probes of feature j. "mad": ``alpha * MAD_j / 0.6745`` (the
+        standard deviation where the MAD is zero), the paper's rule. "auto": the same, but never
+        too short to reach the next value of the column; a shorter step of a column of integers
+        would cross no cut of a tree. "global": one step for all features. An array holds the
+        steps themselves.
     scheme : {"centered", "forward"}, default="centered"
         Probes at ``x -+ step / 2``, or at ``x`` and ``x + step``. The paper's experiments
         write ``x -+ step``: that is twice the step.
@@ -174,7 +177,7 @@ def expected_jacobian_outer_product(
             )
         y = np.asarray(y).ravel()
         check_consistent_length(X, y)
-    steps = difference_steps(X, step, step_rule)
+    steps = difference_steps(X, step, step_rule, scheme=scheme)
     low, high = (X.min(axis=0), X.max(axis=0)) if feature_range is None else feature_range
     differences = Differences(steps, np.asarray(low), np.asarray(high), scheme, boundary)
     weights = None if sample_weight is None else check_sample_weight(sample_weight, X)

@@ -9,6 +9,8 @@ from sklearn.utils.random import sample_without_replacement
 MAD_OF_NORMAL = 0.6745
 # Up to so many rows a choice among them permutes all; beyond, memory is bounded by the choice.
 MAX_PERMUTED = 2**24
+# Gaps between the values of a column are found in about so many rows.
+MAX_GAP_ROWS = 2000
 
 
 def choose_rows(n: int, size: int, rng: np.random.RandomState) -> np.ndarray:
@@ -103,7 +105,34 @@ def column_blocks(n_samples: int, n_features: int, max_values: int = 1_000_000):
     return [slice(start, start + width) for start in range(0, n_features, width)]
 
 
-def difference_steps(X, step=0.1, rule="mad", unit=None) -> np.ndarray:
+def value_gaps(X: np.ndarray) -> np.ndarray:
+    """The median distance between neighbouring distinct values of each column.
+
+    A tree cuts a column halfway between two neighbouring values. A shorter step of a column of few
+    values, or of integers, stays on one side of every cut.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        Of more than 2,000 rows a regular sample is used.
+
+    Returns
+    -------
+    ndarray of shape (n_features,)
+        Zero for a constant column.
+    """
+    gaps = np.zeros(X.shape[1], np.result_type(X, np.float32))
+    every = max(1, -(-len(X) // MAX_GAP_ROWS))  # rows from all over: tables are often sorted
+    for j in range(X.shape[1]):
+        values = np.unique(X[::every, j])
+        if len(values) < 3:
+            values = np.unique(X[:, j])
+        if len(values) > 1:
+            gaps[j] = np.median(np.diff(values))
+    return gaps
+
+
+def difference_steps(X, step=0.1, rule="auto", unit=None, *, scheme="centered") -> np.ndarray:
     """The distance between the two probes of each feature, in the units of ``X``.
 
     Parameters
@@ -112,17 +141,29 @@ def difference_steps(X, step=0.1, rule="mad", unit=None) -> np.ndarray:
         The training rows, whose spread sets the scale.
     step : float, default=0.1
         The paper's alpha.
-    rule : {"mad", "global"} or array-like of shape (n_features,), default="mad"
-        ``"mad"``: alpha * MAD / 0.6745 per feature. ``"global"``: one step for all features,
-        alpha times the root mean square of their standard deviations, measured in ``unit``.
-        An array holds the steps themselves.
+    rule : {"auto", "mad", "global"} or array-like of shape (n_features,), default="auto"
+        ``"mad"``: the paper's rule, alpha * MAD / 0.6745 per feature. ``"auto"``: the same, but
+        long enough to reach the next value of the column (:func:`value_gaps`) from ``x``: twice
+        the gap in the centered scheme, one gap in the forward scheme. ``"global"``: one step for
+        all features, alpha times the root mean square of their standard deviations, measured in
+        ``unit``. An array holds the steps themselves.
     unit : ndarray of shape (n_features,), default=None
         Length of one unit of each feature in which a global step is the same for all, for
         example the standard deviations. None: the units of ``X``.
+    scheme : {"centered", "forward"}, default="centered"
+        Where the two probes are; see :func:`probe_positions`.
 
     Returns
     -------
     ndarray of shape (n_features,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from jarf.gradients import difference_steps
+    >>> X = np.repeat([0.0, 5.0, 10.0, 15.0], 10)[:, None]
+    >>> difference_steps(X, rule="mad").round(2), difference_steps(X)
+    (array([0.74]), array([10.]))
     """
     n_features = X.shape[1]
     if not isinstance(rule, str):
@@ -133,17 +174,25 @@ def difference_steps(X, step=0.1, rule="mad", unit=None) -> np.ndarray:
                 f"shape {steps.shape}."
             )
         return steps
-    if rule not in ("mad", "global"):
-        raise ValueError(f"step_rule must be 'mad', 'global' or an array of steps, got {rule!r}.")
+    if rule not in ("auto", "mad", "global"):
+        raise ValueError(
+            f"step_rule must be 'auto', 'mad', 'global' or an array of steps, got {rule!r}."
+        )
     if not step > 0:
         raise ValueError(f"step must be positive, got {step!r}.")
+    if rule == "global":
+        return _global_steps(X, step, np.ones(n_features) if unit is None else unit)
+    steps = step * robust_scale(X)
     if rule == "mad":
-        return step * robust_scale(X)
-    unit = np.ones(n_features) if unit is None else unit
+        return steps
+    return np.maximum(steps, value_gaps(X) * (2.0 if scheme == "centered" else 1.0))
+
+
+def _global_steps(X, step: float, unit: np.ndarray) -> np.ndarray:
     std = column_std(X)
     varies = std > 0
     if not varies.any():
-        return np.zeros(n_features)
+        return np.zeros(len(std))
     common = step * np.sqrt(np.mean((std[varies] / unit[varies]) ** 2))
     return np.where(varies, common * unit, 0.0)
 

@@ -108,7 +108,7 @@ def _tree(model: Any, tree: int) -> tuple[Part, int]:
 
 def _wording(model: Any, digits: int, max_terms: int | None) -> Wording:
     oblique = isinstance(model, TreeEnsemble)
-    scales = model.feature_scales_ if oblique else model.preconditioner_._std
+    scales = model.feature_scales_ if oblique else model.preconditioner_.learned_.std
     return Wording(model, scales, digits, max_terms)
 
 
@@ -117,9 +117,7 @@ def _node(forest: Forest, place: int, node: int, tree: int) -> int:
     nodes = forest.nodes_of(place)
     found = nodes.start + node
     if node < 0 or found >= nodes.stop:
-        raise ValueError(
-            f"node={node}: tree {tree} has nodes 0 to {nodes.stop - nodes.start - 1}."
-        )
+        raise ValueError(f"node={node}: tree {tree} has nodes 0 to {nodes.stop - nodes.start - 1}.")
     if forest.is_leaf[found]:
         raise ValueError(f"Node {node} of tree {tree} is a leaf: nothing is split there.")
     return found

@@ -142,7 +142,7 @@ def _of_preconditioner(model: JacobianPreconditioner) -> EJOPFacts:
     names = model.table_.get_feature_names_out(columns)
     return _facts(
         model.ejop_,
-        np.flatnonzero(model._moves),
+        np.flatnonzero(model.learned_.moves),
         model.mean_,
         model.scale_,
         names,

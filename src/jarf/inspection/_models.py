@@ -45,7 +45,7 @@ def answers(model: Any, matrix: np.ndarray) -> np.ndarray:
         matrix = np.ascontiguousarray(matrix, dtype=np.float32)
         return model.forest_.predict(matrix, model.n_jobs)
     if model.share != "per-tree":
-        matrix = model.preconditioner_._map.transform(matrix)
+        matrix = model.preconditioner_.map_.transform(matrix)
     if not is_classifier(model):
         return np.asarray(model.estimator_.predict(matrix), dtype=np.float64)[:, None]
     if not hasattr(model.estimator_, "predict_proba"):

@@ -110,7 +110,7 @@ def trees_of(model: Any) -> Trees:
     if isinstance(final, PerTreeForest):
         pairs = zip(final.maps_, final.trees_, strict=True)
         return Trees([Part(linear, forest_of(tree)) for linear, tree in pairs])
-    linear = model.preconditioner_._map
+    linear = model.preconditioner_.map_
     return Trees([Part(linear, forest_of(final))])
 
 

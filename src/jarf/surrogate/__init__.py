@@ -9,6 +9,7 @@ from jarf.surrogate._model import (
     is_frozen,
     output_index,
     outputs_of,
+    seeded_copy,
     thaw,
 )
 
@@ -22,5 +23,6 @@ __all__ = [
     "is_frozen",
     "output_index",
     "outputs_of",
+    "seeded_copy",
     "thaw",
 ]

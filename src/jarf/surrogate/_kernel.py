@@ -256,9 +256,7 @@ class KernelSurrogateRegressor(RegressorMixin, _KernelSurrogate):
         self
         """
         several = np.ndim(y) == 2 and np.shape(y)[1] > 1
-        X, y = validate_data(
-            self, X, y, dtype=np.float64, y_numeric=True, multi_output=several
-        )
+        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True, multi_output=several)
         outputs = np.asarray(y, dtype=np.float64).reshape(len(X), -1)
         # The metric is refined by the gradients of all outputs in turn.
         return self._fit_outputs(X, outputs, np.arange(len(X)) % outputs.shape[1])

@@ -72,11 +72,7 @@ def fit_copy(model, X, y, *, sample_weight=None, random_state=None, n_jobs=None,
     """
     if is_frozen(model):
         return model
-    model = clone(model)
-    set_random_states(model, random_state)
-    params = model.get_params(deep=False)
-    if n_jobs is not None and "n_jobs" in params and params["n_jobs"] is None:
-        model.set_params(n_jobs=n_jobs)
+    model = seeded_copy(model, random_state=random_state, n_jobs=n_jobs)
     if sample_weight is None:
         return model.fit(X, y)
     if not has_fit_parameter(model, "sample_weight"):
@@ -85,6 +81,16 @@ def fit_copy(model, X, y, *, sample_weight=None, random_state=None, n_jobs=None,
             "fit. Leave the weights out or choose another one."
         )
     return model.fit(X, y, sample_weight=sample_weight)
+
+
+def seeded_copy(model, *, random_state=None, n_jobs=None):
+    """Clone a model, draw its seeds, and hand on ``n_jobs`` where it has not set its own."""
+    model = clone(model)
+    set_random_states(model, random_state)
+    params = model.get_params(deep=False)
+    if n_jobs is not None and "n_jobs" in params and params["n_jobs"] is None:
+        model.set_params(n_jobs=n_jobs)
+    return model
 
 
 def outputs_of(model, X: np.ndarray) -> np.ndarray:

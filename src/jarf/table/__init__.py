@@ -3,8 +3,9 @@
 from jarf.table._columns import Column, as_levels, as_numbers, read_columns
 from jarf.table._encoder import TableEncoder, TableState
 from jarf.table._filling import N_FOREST_SWEEPS, N_SWEEPS, ForestFill, LinearFill
-from jarf.table._input import fit_table, read_table, take_tables
+from jarf.table._input import fit_table, read_table, share_table, take_tables
 from jarf.table._parts import Levels, Numbers, OneHot, Part, TargetMeans
+from jarf.table._target import encode_classes
 
 __all__ = [
     "N_FOREST_SWEEPS",
@@ -21,8 +22,10 @@ __all__ = [
     "TargetMeans",
     "as_levels",
     "as_numbers",
+    "encode_classes",
     "fit_table",
     "read_columns",
     "read_table",
+    "share_table",
     "take_tables",
 ]

@@ -94,6 +94,21 @@ class TableEncoder:
 
     # --- fit ----------------------------------------------------------------------------------
 
+    @classmethod
+    def identity(cls, n_columns: int) -> TableEncoder:
+        """Make the encoder of a matrix that is used as it is: it learned nothing.
+
+        Parameters
+        ----------
+        n_columns : int
+
+        Returns
+        -------
+        TableEncoder
+            Missing values are replaced by 0.
+        """
+        return cls().fit_identity(np.zeros((1, n_columns)))  # one row teaches no filling
+
     def fit_identity(self, X: np.ndarray, used: np.ndarray | None = None) -> TableEncoder:
         """Learn an array of numbers without missing values: only what to fill later.
 

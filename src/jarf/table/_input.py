@@ -141,6 +141,21 @@ def read_table(estimator, X, *, dtype, order: str) -> np.ndarray:
     return table.encode(columns, kind, order)
 
 
+def share_table(fitted, other) -> None:
+    """Let another estimator read tables as a fitted one does.
+
+    Parameters
+    ----------
+    fitted : estimator
+        Fitted through :func:`fit_table`, or sharing the table of one that was.
+    other : estimator
+        Gets ``table_``, ``n_features_in_`` and, where there are names, ``feature_names_in_``.
+    """
+    for name in ("table_", "n_features_in_", "feature_names_in_"):
+        if hasattr(fitted, name):
+            setattr(other, name, getattr(fitted, name))
+
+
 def _validated(*arrays, **checks):
     """scikit-learn's checks. What overflows on their way ends in their own errors."""
     with np.errstate(over="ignore", invalid="ignore"):
