@@ -21,8 +21,8 @@ X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.5, random_
 
 # %%
 # A grid over a whole pipeline: the step before the model is fitted inside every fold, and so are
-# surrogate and EJOP. What concerns H is set on the nested preconditioner. ``gamma`` is the weight of
-# the identity in ``H = EJOP + gamma I``: with a large one JARF is a plain forest.
+# surrogate and EJOP. What concerns H is set on the nested preconditioner. ``gamma`` is the weight
+# of the identity in ``H = EJOP + gamma I``: with a large one JARF is a plain forest.
 
 pipeline = Pipeline(
     [

@@ -45,7 +45,8 @@ def test_jarf_is_the_librarys_estimator_on_numbers():
     model = get_method("JARF").build(setting())
     assert isinstance(model, JARFClassifier)
     assert isinstance(get_method("JARF").build(setting("regression")), JARFRegressor)
-    assert (model.gamma, model.step, model.n_probes) == (1e-3, 0.1, 10_000)
+    made = model.preconditioner
+    assert (made.gamma, made.step, made.n_probes, made.step_rule) == (1e-3, 0.1, 10_000, "mad")
 
 
 @pytest.mark.parametrize("variant", list(get_method("JARF").variants))

@@ -222,3 +222,12 @@ def test_lazy_answers_of_the_preconditioner():
     assert mapped.chunks == dX.chunks
     np.testing.assert_allclose(model.inverse_transform(mapped).compute(), X, atol=1e-4)
     np.testing.assert_array_equal(mapped.compute(), model.transform(X.astype(np.float32)))
+
+
+def test_a_preconditioner_of_this_module_can_be_nested():
+    nested = JacobianPreconditioner(RandomForestClassifier(5))
+    model = JARFClassifier(preconditioner=nested, n_estimators=5, random_state=0)
+    model.fit(da.from_array(X, chunks=(100, 3)), da.from_array(y, chunks=100))
+    check_local(model, da.from_array(X, chunks=(100, 3)))
+    assert type(model.preconditioner_) is jarf.JacobianPreconditioner
+    assert type(model.to_local().preconditioner) is jarf.JacobianPreconditioner

@@ -25,6 +25,7 @@ from jarf import (
     JARFRegressor,
 )
 from jarf.datasets import make_rotated_halfspace
+from jarf.table import fit_table as fit
 
 X, y = make_rotated_halfspace(300, 4, angle=45, random_state=0)
 IRIS, SPECIES = load_iris(return_X_y=True)
@@ -232,3 +233,76 @@ def test_very_wide_table():
     labels = (wide[:, 0] > 0).astype(int)
     model = small(surrogate=RandomForestClassifier(5)).fit(wide, labels)
     assert model.predict(wide).shape == (40,)
+
+
+@pytest.mark.parametrize("name", ["surrogate", "step", "n_probes", "gamma", "categorical"])
+def test_parameters_of_the_preconditioner_are_set_there(name):
+    with pytest.raises(TypeError, match="unexpected keyword"):
+        JARFClassifier(**{name: None})
+
+
+def test_what_the_preconditioner_leaves_open_comes_from_jarf(capsys):
+    one = small(n_jobs=2, verbose=1, step=0.2).fit(X, y)
+    assert (one.preconditioner_.n_jobs, one.preconditioner_.verbose) == (2, 1)
+    assert "[JacobianPreconditioner] gradients:" in capsys.readouterr().err
+    nested = JacobianPreconditioner(step=0.2, n_jobs=1, random_state=5)
+    two = JARFClassifier(preconditioner=nested, n_estimators=15, n_jobs=2, random_state=0)
+    two.fit(X, y)
+    assert two.preconditioner_.n_jobs == 1
+    alone = clone(nested).fit(X, y)
+    np.testing.assert_array_equal(alone.ejop_.matrix, two.preconditioner_.ejop_.matrix)
+    assert not np.array_equal(one.preconditioner_.ejop_.matrix, alone.ejop_.matrix)
+    assert not hasattr(nested, "ejop_")
+
+
+def test_jarf_decides_which_columns_are_categories():
+    codes = np.column_stack([X, np.arange(300) % 3])
+    nested = JacobianPreconditioner(categorical_features=[4])
+    agreed = small(categorical_features=[4]).set_params(preconditioner=nested).fit(codes, y)
+    assert agreed.table_.levels_.keys() == {4}
+    for own in ("from_dtype", None, [3]):
+        model = small(categorical_features=own).set_params(preconditioner=nested)
+        with pytest.raises(ValueError, match="Set categorical_features of JARFClassifier"):
+            model.fit(codes, y)
+
+
+def test_nested_parameters_are_checked_before_any_work():
+    with pytest.raises(ValueError, match="'gamma' parameter of JacobianPreconditioner"):
+        small(gamma=-1.0).fit(None, None)
+    with pytest.raises(ValueError, match="'preconditioner' parameter of JARFClassifier"):
+        JARFClassifier(preconditioner=RandomForestClassifier()).fit(X, y)
+
+
+@pytest.mark.parametrize("share", ["global", "per-tree"])
+def test_labels_are_encoded_and_the_table_is_read_once(monkeypatch, share):
+    calls = []
+    for place in ("_jarf", "_oblique"):
+
+        def counted(*args, _place=place, **options):
+            calls.append(_place)
+            return fit(*args, **options)
+
+        monkeypatch.setattr(f"jarf.ensemble.{place}.fit_table", counted)
+    checked = "jarf.table._target.check_classification_targets"
+    monkeypatch.setattr(checked, lambda labels: calls.append("labels"))
+    monkeypatch.setattr(
+        "jarf.ensemble._oblique.check_classification_targets", lambda labels: calls.append("again")
+    )
+    model = small(share=share, n_estimators=3).fit(X, y)
+    assert calls == ["_jarf", "labels"]
+    assert model.score(X, y) > 0.7
+
+
+def test_the_final_forest_answers_alone():
+    model = small().fit(IRIS, SPECIES.astype(str))
+    mapped = model.preconditioner_.transform(IRIS)
+    answers = model.estimator_.predict_proba(mapped)
+    np.testing.assert_array_equal(answers, model.predict_proba(IRIS))
+    assert model.estimator_.classes_.tolist() == [0, 1, 2]
+    assert model.estimator_.n_features_in_ == 4
+
+
+def test_a_map_beyond_float32_is_named():
+    huge = small(estimator=AxisForestClassifier(2), standardize=False, normalize=False, gamma=1e30)
+    with pytest.raises(ValueError, match="too large for float32"):
+        huge.fit(X * 1e20, y)

@@ -157,7 +157,7 @@ def test_a_loaded_model_explains_itself_and_can_be_fitted_again(data, tmp_path):
     )
     EJOPSpectrumDisplay.from_estimator(loaded)
     assert loaded.get_params()["random_state"] == 3
-    assert loaded.surrogate is None  # of a class that is not listed
+    assert loaded.preconditioner.surrogate is None  # of a class that is not listed
     assert not hasattr(loaded.preconditioner_, "surrogate_")
     loaded.fit(X, y)
 
@@ -304,7 +304,8 @@ def test_unknown_classes_and_attributes_are_refused(saved):
         (lambda state: state.update(estimator_={"dict": []}), "sound model file"),
         (lambda state: state["params"]["dict"].append(["n_jobs", 10**9]), "parameter 'n_jobs'"),
         (lambda state: state["params"]["dict"].append(["evil", 1]), "parameter 'evil'"),
-        (lambda state: state["params"]["dict"].append(["gamma", -1]), "'gamma' parameter"),
+        (lambda state: state["params"]["dict"].append(["n_estimators", -1]), "'n_estimators' par"),
+        (lambda state: state["params"]["dict"].append(["preconditioner", 1]), "'preconditioner'"),
         (lambda state: state.update(preconditioner_={"evil": 1}), "unknown kind of value"),
         (lambda state: state["classes_"].update(dtype="complex128"), "dtype 'complex128'"),
         (lambda state: state["classes_"].update(shape=[10**12]), "does not have the shape"),

@@ -127,6 +127,32 @@ def test_constant_column_passes_through():
     np.testing.assert_array_equal(H[:, 4] != 0, [False] * 4 + [True])
 
 
+DISCRETE = {
+    "by fives": lambda rng, n: 5.0 * rng.integers(0, 11, n),
+    "counts": lambda rng, n: rng.poisson(3, n).astype(float),
+    "few floats": lambda rng, n: rng.choice([0.1, 0.35, 0.6, 0.85], n),
+    "mostly zero": lambda rng, n: np.where(rng.random(n) < 0.7, 0.0, 4.0 * rng.integers(1, 6, n)),
+    "binary": lambda rng, n: rng.integers(0, 2, n).astype(float),
+}
+
+
+@pytest.mark.parametrize("scheme", ["centered", "forward"])
+@pytest.mark.parametrize("kind", DISCRETE)
+def test_sensitivity_of_a_discrete_column_is_its_slope(kind, scheme):
+    rng = np.random.default_rng(0)
+    column = DISCRETE[kind](rng, 600)
+    table = np.column_stack([column, rng.normal(size=600), np.full(600, 3.0)])
+    surrogate = RandomForestRegressor(20, max_features=1.0)
+    settings = {"scheme": scheme, "random_state": 0}
+    model = JacobianPreconditioner(surrogate, **settings).fit(table, 2 * column)
+    slope, noise, constant = model.feature_sensitivities_
+    assert slope == pytest.approx(2 * column.std(), rel=0.02)
+    assert noise < 0.2 * slope
+    assert constant == 0
+    short = JacobianPreconditioner(surrogate, step_rule="mad", **settings).fit(table, 2 * column)
+    assert short.feature_sensitivities_[0] < 0.3 * slope  # the paper's step crosses no cut
+
+
 @pytest.mark.parametrize("n_jobs", [2, 4])
 def test_same_bits_for_any_n_jobs(n_jobs):
     one, many = fitted(n_jobs=1), fitted(n_jobs=n_jobs)
@@ -183,6 +209,7 @@ def test_frames_and_names():
         ({"X": X[:1], "y": y[:1]}, "minimum of 2"),
         ({"surrogate": LinearSVC()}, "LinearSVC has no predict_proba"),
         ({"step": 0.0}, "step"),
+        ({"step_rule": "long"}, "step_rule"),
         ({"n_probes": 0}, "n_probes"),
         ({"gamma": -1.0}, "gamma"),
         ({"n_components": 5}, "n_components=5 is more than the 4"),

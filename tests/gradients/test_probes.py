@@ -1,7 +1,13 @@
 import numpy as np
 import pytest
 
-from jarf.gradients import column_std, difference_steps, probe_positions, robust_scale
+from jarf.gradients import (
+    column_std,
+    difference_steps,
+    probe_positions,
+    robust_scale,
+    value_gaps,
+)
 
 
 def test_scale_of_a_normal_sample_is_its_standard_deviation():
@@ -35,6 +41,32 @@ def test_steps_by_rule():
     np.testing.assert_allclose(in_units, 0.1 * std)
     np.testing.assert_array_equal(difference_steps(X, 9, [1, 2, 3]), [1, 2, 3])
     assert (difference_steps(np.ones((5, 2)), 0.1, "global") == 0).all()
+
+
+def test_gaps_between_values():
+    rng = np.random.default_rng(0)
+    columns = [
+        5.0 * rng.integers(0, 11, 5000),
+        rng.choice([0.1, 0.35, 0.6], 5000),
+        np.full(5000, 7.0),
+        np.where(np.arange(5000) == 4321, 3.0, 1.0),  # a value that a sample of rows may miss
+        rng.normal(size=5000),
+    ]
+    gaps = value_gaps(np.column_stack(columns))
+    np.testing.assert_allclose(gaps[:4], [5.0, 0.25, 0.0, 2.0])
+    assert 0 < gaps[4] < 0.01
+
+
+@pytest.mark.parametrize(("scheme", "factor"), [("centered", 2.0), ("forward", 1.0)])
+def test_automatic_steps_reach_the_next_value(scheme, factor):
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=5000), 5.0 * rng.integers(0, 11, 5000), np.ones(5000)])
+    steps = difference_steps(X, scheme=scheme)
+    mad = difference_steps(X, rule="mad", scheme=scheme)
+    assert steps[0] == mad[0]  # continuous: the paper's step
+    assert mad[1] < 5.0
+    assert steps[1] == 5.0 * factor
+    assert steps[2] == 0.0
 
 
 @pytest.mark.parametrize(

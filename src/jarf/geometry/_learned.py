@@ -210,7 +210,7 @@ def _check(preconditioner: Any, surrogate: Any, moves: np.ndarray, classes) -> N
         )
     if classes is not None and len(classes) < 2:
         raise ValueError(
-            f"y holds only one class, {classes[0]!r}: class probabilities that never "
+            f"y holds only one class, {classes.tolist()[0]!r}: class probabilities that never "
             "change have no Jacobian. At least two classes are needed."
         )
 

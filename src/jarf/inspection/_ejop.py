@@ -227,10 +227,11 @@ class EJOPLoadingsDisplay(_EJOPDisplay):
 
 
 class SensitivityDisplay(_EJOPDisplay):
-    """Root mean square derivative along each original column: ``sqrt(diag(EJOP))``.
+    """Root mean square difference quotient along each original column: ``sqrt(diag(EJOP))``.
 
-    Per standard deviation of the column, unless the preconditioner was fitted with
-    ``standardize=False``. Squares of the outputs of a column are added.
+    A slope of the model's output over the length of a step, per standard deviation of the column
+    unless the preconditioner was fitted with ``standardize=False``; not the change that a move by
+    a whole standard deviation makes. Squares of the encoded columns of a column are added.
 
     Parameters
     ----------
