@@ -51,7 +51,7 @@ def test_a_tree_sees_the_rows_of_its_group_and_no_more():
         12, geometry="axes", rows_per_tree=300, random_state=0
     ).fit(*cut(170))
     seen = model.forest_.weights[model.forest_.roots]  # a bootstrap is as large as its group
-    sizes = np.bincount(group_of(np.arange(1200), 4, int(model._tree_seeds[0])))
+    sizes = np.bincount(group_of(np.arange(1200), 4, int(model.tree_seeds_[0])))
     np.testing.assert_array_equal(seen, np.tile(sizes, 3))
 
 

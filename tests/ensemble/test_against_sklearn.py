@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from jarf.ensemble._backend import backend
-from jarf.ensemble._growing import Limits, Target, grow_tree, make_space
+from jarf._native import engine
+from jarf.trees import ClassTarget, Limits, ResponseTarget, grow_tree, make_columns
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((400, 5)).astype(np.float32)
@@ -41,13 +41,13 @@ def test_full_trees_make_scikit_learns_splits(criterion, weighted):
     weights = WEIGHTS if weighted else np.ones(len(X))
     regresses = criterion == "squared_error"
     y = SIGNAL if regresses else LABELS
-    target = Target.of_responses(y) if regresses else Target.of_classes(y, 3, criterion)
-    axes = backend().Axes(X.shape[1], np.empty(0))
-    ours = grow_tree(make_space(X), axes, target, weights, 0, Limits())
+    target = ResponseTarget(y) if regresses else ClassTarget(y, 3, criterion)
+    axes = engine().Axes(X.shape[1], np.empty(0))
+    ours = grow_tree(make_columns(X), axes, target, weights, 0, Limits())
     peer = DecisionTreeRegressor() if regresses else DecisionTreeClassifier(criterion=criterion)
     theirs = peer.fit(X, y, weights).tree_
 
-    thresholds = ours.nodes[:, 1].copy().view(np.float32)
+    thresholds = ours.nodes["threshold"]
     waiting, n_same = [(0, 0, np.arange(len(X)))], 0
     while waiting:
         node, other, rows = waiting.pop()

@@ -8,6 +8,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import cross_val_score
 
+from jarf._native import engine
 from jarf.datasets import make_rotated_halfspace
 from jarf.ensemble import (
     CanonicalCorrelationForestClassifier,
@@ -17,9 +18,7 @@ from jarf.ensemble import (
     SPORFClassifier,
     SPORFRegressor,
 )
-from jarf.ensemble._backend import backend
-from jarf.ensemble._forest import Forest
-from jarf.ensemble._growing import Limits, Target, grow_tree, make_space, rotate_space
+from jarf.trees import Forest, Limits, ResponseTarget, grow_tree, make_columns, rotate_columns
 
 WINE, KIND = load_wine(return_X_y=True)
 BODY, DISEASE = load_diabetes(return_X_y=True)
@@ -152,26 +151,27 @@ def test_rotated_columns_need_not_exist(limits):
     """Nodes too large to keep their rotated columns project them: the same tree comes out."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((15_000, 600)).astype(np.float32)  # 36 MB
-    pairs = np.column_stack([np.arange(600), rng.permutation(600)]).astype(np.int32)
+    pairs = np.column_stack([np.arange(600), np.roll(np.arange(600), 7)]).astype(np.int32)
     loadings = rng.standard_normal((600, 2)).astype(np.float32)
     rotation = np.arange(0, 1201, 2, dtype=np.int32), pairs.ravel(), loadings.ravel()
     values = loadings[:, 0] * X[:, pairs[:, 0]] + loadings[:, 1] * X[:, pairs[:, 1]]
     lazy, whole = (
         grow_tree(
-            space,
-            backend().Axes(5, np.empty(0)),
-            Target.of_responses(X[:, 0] + X[:, 1]),
+            columns,
+            engine().Axes(5, np.empty(0)),
+            ResponseTarget(X[:, 0] + X[:, 1]),
             np.ones(len(X)),
             0,
             Limits(max_depth=8, **limits),
         )
-        for space in (rotate_space(X, rotation), make_space(values, bins=False))
+        for columns in (rotate_columns(X, rotation), make_columns(values, bins=False))
     )
-    np.testing.assert_array_equal(lazy.nodes[:, 1:], whole.nodes[:, 1:])
+    for name in ("threshold", "left", "right"):
+        np.testing.assert_array_equal(lazy.nodes[name], whole.nodes[name])
     np.testing.assert_array_equal(lazy.gains, whole.gains)
     np.testing.assert_array_equal(
-        Forest.empty(600, 0).extended([lazy]).predict(X[:200], None),
-        Forest.empty(600, 0).extended([whole]).predict(values[:200], None),
+        Forest.empty(600, 0).extended([lazy]).predict(X[:200]),
+        Forest.empty(600, 0).extended([whole]).predict(values[:200]),
     )
 
 

@@ -1,12 +1,12 @@
 import numpy as np
 import pytest
+from jarf.ensemble._backend import backend
+from jarf.ensemble._forest import Forest
+from jarf.ensemble._growing import Limits, Target, grow_tree, make_space
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from jarf._native import kernels
-from jarf.ensemble._backend import backend
-from jarf.ensemble._forest import Forest
-from jarf.ensemble._growing import Limits, Target, grow_tree, make_space
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((300, 6)).astype(np.float32)

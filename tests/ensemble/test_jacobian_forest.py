@@ -20,7 +20,6 @@ from jarf.ensemble import (
     GivenGradients,
     ModelSource,
 )
-from jarf.ensemble._growing import Target
 from jarf.ensemble._sources import (
     MAX_SQUARE,
     SOURCES,
@@ -29,6 +28,7 @@ from jarf.ensemble._sources import (
     steps_of,
     whitening,
 )
+from jarf.trees import ClassTarget, ResponseTarget
 
 X, y = make_rotated_halfspace(300, 4, angle=45, random_state=0)
 BODY, DISEASE = load_diabetes(return_X_y=True)
@@ -142,7 +142,7 @@ def test_the_race_says_from_how_many_rows_on_nodes_are_split():
     assert forest.min_samples_split_ == race.min_samples_split >= 20
     assert race.sizes[forest.min_samples_split_] < race.sizes[2]
     assert f"from {forest.min_samples_split_} rows on" in str(race)
-    weights = forest.forest_.weights[forest.forest_.nodes[:, 0] != -1]
+    weights = forest.forest_.weights[~forest.forest_.is_leaf]
     assert weights.min() >= forest.min_samples_split_
     assert forest.fit(X, clean).min_samples_split_ == 2  # no memory of the fit before
     assert forest.set_params(geometry="fast").fit(X, noisy).min_samples_split_ == 2
@@ -211,9 +211,9 @@ def test_binary_columns_stay_axes():
 def test_sources_find_the_direction(name, task):
     data, labels = make_rotated_halfspace(800, 5, angle=45, random_state=1)
     table = Table.standardised(data.astype(np.float32), np.ones(800))
-    target = Target.of_classes(labels, 2, "gini")
+    target = ClassTarget(labels, 2)
     if task == "regression":
-        target = Target.of_responses(np.tanh(data[:, 0] + data[:, 1]))
+        target = ResponseTarget(np.tanh(data[:, 0] + data[:, 1]))
     source = SOURCES[name](table, target, np.random.RandomState(0), 1)
     gradients = source.gradients(table, target, 1)
     assert gradients.shape == data.shape

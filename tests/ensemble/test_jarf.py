@@ -75,8 +75,8 @@ def test_it_beats_the_plain_forest_on_a_rotated_boundary():
 def test_trees_do_not_see_the_trace_normalisation():
     scaled, plain = (small(normalize=choice).fit(IRIS, SPECIES) for choice in (True, False))
     np.testing.assert_allclose(scaled.predict_proba(IRIS), plain.predict_proba(IRIS), atol=1e-12)
-    for word in (0, 2, 3):  # feature and children of every node
-        ours, theirs = (model.estimator_.forest_.nodes[:, word] for model in (scaled, plain))
+    for word in ("feature", "left", "right"):
+        ours, theirs = (model.estimator_.forest_.nodes[word] for model in (scaled, plain))
         np.testing.assert_array_equal(ours, theirs)
 
 
@@ -276,7 +276,7 @@ def test_nested_parameters_are_checked_before_any_work():
 @pytest.mark.parametrize("share", ["global", "per-tree"])
 def test_labels_are_encoded_and_the_table_is_read_once(monkeypatch, share):
     calls = []
-    for place in ("_jarf", "_oblique"):
+    for place in ("_jarf", "_bagged"):
 
         def counted(*args, _place=place, **options):
             calls.append(_place)
@@ -285,9 +285,6 @@ def test_labels_are_encoded_and_the_table_is_read_once(monkeypatch, share):
         monkeypatch.setattr(f"jarf.ensemble.{place}.fit_table", counted)
     checked = "jarf.table._target.check_classification_targets"
     monkeypatch.setattr(checked, lambda labels: calls.append("labels"))
-    monkeypatch.setattr(
-        "jarf.ensemble._oblique.check_classification_targets", lambda labels: calls.append("again")
-    )
     model = small(share=share, n_estimators=3).fit(X, y)
     assert calls == ["_jarf", "labels"]
     assert model.score(X, y) > 0.7

@@ -199,10 +199,10 @@ def test_max_samples_and_fractions(cls, X, y):
     model = cls(5, bootstrap=True, max_samples=20, random_state=0).fit(X, y)
     np.testing.assert_array_equal(model.forest_.weights[model.forest_.roots], 20)
     model = cls(5, min_samples_leaf=0.2, bootstrap=False, random_state=0).fit(X, y)
-    leaves = model.forest_.nodes[:, 0] == -1
+    leaves = model.forest_.is_leaf
     assert model.forest_.weights[leaves].min() >= 0.2 * len(y)
     model = cls(5, max_leaf_nodes=4, random_state=0).fit(X, y)
-    assert (model.forest_.nodes[:, 0] == -1).sum() <= 20
+    assert model.forest_.is_leaf.sum() <= 20
 
 
 @every

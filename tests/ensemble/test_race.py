@@ -2,17 +2,16 @@ import numpy as np
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
-from jarf.ensemble._forest import Forest
 from jarf.ensemble._geometries import PLAIN, Geometry
+from jarf.ensemble._holdout import ScoredRows
 from jarf.ensemble._race import (
-    CROSS_FIT_BELOW,
     SHARPNESS,
     Pilot,
     row_gains,
     run_race,
-    score_splits,
     smooth_kappa,
 )
+from jarf.trees import NODE, Forest
 
 OTHERS = [Geometry(f"g{i}", ("forest",)) for i in range(5)]
 
@@ -24,6 +23,7 @@ class FakePilot:
         self.answer, self.n_trees = losses, 0
         self.observed = np.zeros((len(losses), 1)) if observed is None else observed
         self.probabilities = self.observed if probabilities is None else probabilities
+        self.classifies = self.observed.shape[1] > 1
 
     @property
     def means(self):
@@ -44,7 +44,9 @@ def race(levels, noise=0.0, n=500):
         racer.name: FakePilot(base + level + noise * rng.normal(size=n))
         for racer, level in zip(racers, levels, strict=True)
     }
-    return run_race(racers, lambda geometry: [pilots[geometry.name]], np.ones(n)), pilots
+    return run_race(
+        racers, lambda geometry: [pilots[geometry.name]], ScoredRows(np.ones(n))
+    ), pilots
 
 
 def test_the_best_wins_and_losers_leave_early():
@@ -70,7 +72,9 @@ def test_a_gain_that_is_not_clear_is_shared_with_plain_axes(gain, winners):
     swing = np.tile([1.0, -1.0], 250)  # a standard error of 0.045
     losses = {"axes": np.ones(500), "g0": 1.0 - gain - swing}
     result = run_race(
-        [PLAIN, OTHERS[0]], lambda geometry: [FakePilot(losses[geometry.name])], np.ones(500)
+        [PLAIN, OTHERS[0]],
+        lambda geometry: [FakePilot(losses[geometry.name])],
+        ScoredRows(np.ones(500)),
     )
     assert result.winners == winners
 
@@ -79,11 +83,11 @@ def test_sureness_is_no_skill():
     labels = np.arange(400) % 2
     named = np.where(np.arange(400) % 10 < 7, labels, 1 - labels)  # both are right as often
     hesitant, sure = (0.5 + c * (np.eye(2)[named] - 0.5) for c in (0.2, 0.9))
-    gains = row_gains(sure, hesitant, np.eye(2)[labels])
+    gains = row_gains(sure, hesitant, np.eye(2)[labels], classifies=True)
     assert abs(gains.mean()) < 1e-3
     named[7:10] = labels[7:10]
     better = 0.5 + 0.2 * (np.eye(2)[named] - 0.5)
-    assert row_gains(better, sure, np.eye(2)[labels]).mean() > 1e-3
+    assert row_gains(better, sure, np.eye(2)[labels], classifies=True).mean() > 1e-3
 
 
 def test_weights_decide():
@@ -92,7 +96,7 @@ def test_weights_decide():
         result = run_race(
             [PLAIN, OTHERS[0]],
             lambda geometry: [FakePilot(np.repeat(losses[geometry.name], 50))],
-            np.repeat(weights, 50),
+            ScoredRows(np.repeat(weights, 50)),
         )
         assert result.winner == winner
 
@@ -116,7 +120,7 @@ def test_kappa_has_the_last_word_between_classifiers():
         "axes": FakePilot(np.full(n, 0.1), sure, observed),
         "g0": FakePilot(np.full(n, 0.2), hesitant, observed),
     }
-    result = run_race([PLAIN, OTHERS[0]], lambda g: [pilots[g.name]], np.ones(n))
+    result = run_race([PLAIN, OTHERS[0]], lambda g: [pilots[g.name]], ScoredRows(np.ones(n)))
     assert result.winners == ("g0",)
 
 
@@ -144,17 +148,6 @@ def test_smooth_kappa_of_certain_forests_is_kappa():
     assert SHARPNESS > 1
 
 
-@pytest.mark.parametrize("n", [10, 500, CROSS_FIT_BELOW - 1, CROSS_FIT_BELOW, 50_000])
-def test_scored_rows_are_never_learned_from(n):
-    splits = score_splits(n, np.random.RandomState(0))
-    scored = np.concatenate([score for _, score in splits])
-    assert len(np.unique(scored)) == len(scored)
-    for learn, score in splits:
-        assert not set(learn) & set(score)
-    if n < CROSS_FIT_BELOW:
-        assert len(scored) == n
-
-
 def test_pilots_estimate_the_loss_of_an_endless_forest():
     # Trees that answer 0.5 plus noise: an endless forest answers 0.5, whatever T.
     rng = np.random.default_rng(0)
@@ -164,13 +157,13 @@ def test_pilots_estimate_the_loss_of_an_endless_forest():
         values = 0.5 + rng.normal(size=(n * n_trees, 1))
         forest = Forest.empty(1, 0)
         forest.values = values
-        forest.nodes = np.zeros((n * n_trees, 4), np.int32)
-        forest.nodes[:, 2] = np.arange(n * n_trees)
+        forest.nodes = np.zeros(n * n_trees, NODE)
+        forest.nodes["left"] = np.arange(n * n_trees)
         forest.roots = (np.arange(n_trees) * n).astype(np.int32)
         forest.apply = lambda X, n_jobs: np.tile(np.arange(n)[:, None], (1, n_trees))
         return forest
 
-    pilot = Pilot(grow, np.zeros((n, 1), np.float32), observed, n)
+    pilot = Pilot(grow, np.zeros((n, 1), np.float32), observed, n, classifies=False)
     for _ in range(2):
         pilot.advance(4, 1)
         assert pilot.losses().mean() == pytest.approx(0.25, abs=0.03)

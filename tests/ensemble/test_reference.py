@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_diabetes, load_wine
-
-import jarf.ensemble
 from jarf.ensemble._backend import backend
 from jarf.ensemble._growing import Limits, Target, grow_tree, make_space
 from jarf.ensemble._reference_proposals import Rng
+from sklearn.datasets import load_diabetes, load_wine
+
+import jarf.ensemble
 
 CASES = [
     ("AxisForest", {}),

@@ -2,25 +2,22 @@ import numpy as np
 import pytest
 
 from jarf import AxisForestClassifier, AxisForestRegressor
-from jarf.ensemble._forest import Forest, GrownTree
+from jarf.ensemble._holdout import ScoredRows
 from jarf.ensemble._stopping import SIZES, Answers, CutBack, choose_size
-
-
-def bits(threshold):
-    return np.float32(threshold).view(np.int32).item()
+from jarf.trees import NODE, Forest, GrownTree
 
 
 def hand_made():
     """x <= 0: 6 rows of which x <= -1 has 4; else 2 rows."""
     nodes = np.array(
         [
-            [0, bits(0.0), 1, 2],
-            [0, bits(-1.0), 3, 4],
-            [-1, 0, 0, 0],
-            [-1, 0, 1, 1],
-            [-1, 0, 2, 2],
+            (0, 0.0, 1, 2),
+            (0, -1.0, 3, 4),
+            (-1, 0.0, 0, 0),
+            (-1, 0.0, 1, 1),
+            (-1, 0.0, 2, 2),
         ],
-        np.int32,
+        NODE,
     )
     tree = GrownTree(
         nodes=nodes,
@@ -30,6 +27,7 @@ def hand_made():
         features=np.empty(0, np.int32),
         loadings=np.empty(0, np.float32),
         values=np.array([[10.0], [1.0], [4.0]]),
+        leaves=np.empty(0, np.int32),
     )
     return Forest.empty(1, 0).extended([tree])
 
@@ -61,7 +59,7 @@ def test_a_cut_back_forest_is_the_one_grown_with_that_limit(make, size):
     whole = make(**settings).fit(X, y).forest_
     limited = make(**settings, min_samples_split=size).fit(X, y).forest_
     found = CutBack(whole, len(X)).answers(whole.apply(X, 1) + whole.roots, size)
-    np.testing.assert_allclose(found.sums, limited.predict(X, 1), atol=1e-12)
+    np.testing.assert_allclose(found.sums, limited.sums(X, 1), atol=1e-12)
 
 
 def test_answers_add_up():
@@ -84,7 +82,7 @@ def test_the_least_loss_is_chosen(means, size, tried):
     swing = np.tile([1.0, -1.0], 200)  # standard errors of differences are 0.05 to 0.15
     sizes = (2, 5, 10, 20)
     losses = {s: means[k] + k * swing for k, s in enumerate(sizes)}
-    chosen, found = choose_size(losses.__getitem__, np.ones(400), sizes)
+    chosen, found = choose_size(losses.__getitem__, ScoredRows(np.ones(400)), sizes)
     assert chosen == size
     assert list(found) == tried
     assert found[2] == pytest.approx(means[0])
@@ -94,12 +92,14 @@ def test_the_least_loss_is_chosen(means, size, tried):
 def test_the_first_size_may_have_to_be_beaten_clearly(gain, size):
     swing = np.tile([1.0, -1.0], 200)  # a standard error of 0.05
     losses = {2: np.ones(400), 5: 1.0 - gain + swing}
-    assert choose_size(losses.__getitem__, np.ones(400), (2, 5), clearly=True)[0] == size
-    assert choose_size(losses.__getitem__, np.ones(400), (2, 5))[0] == 5
+    assert (
+        choose_size(losses.__getitem__, ScoredRows(np.ones(400)), (2, 5), clearly=True)[0] == size
+    )
+    assert choose_size(losses.__getitem__, ScoredRows(np.ones(400)), (2, 5))[0] == 5
 
 
 def test_weights_count():
     losses = {2: np.tile([0.0, 1.0], 200), 5: np.tile([1.0, 0.0], 200)}
     for weights, size in (([1.0, 1e-9], 2), ([1e-9, 1.0], 5)):
-        chosen, _ = choose_size(losses.__getitem__, np.tile(weights, 200), (2, 5))
+        chosen, _ = choose_size(losses.__getitem__, ScoredRows(np.tile(weights, 200)), (2, 5))
         assert chosen == size

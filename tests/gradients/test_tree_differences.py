@@ -1,12 +1,12 @@
 import numpy as np
 import pytest
+from jarf.surrogate._packed import NODE
 from sklearn.datasets import load_iris
 from sklearn.ensemble import ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor
 from sklearn.tree import DecisionTreeClassifier
 
 from jarf.gradients import forest_differences, reference_differences
 from jarf.surrogate import PackedForest, pack
-from jarf.surrogate._packed import NODE
 
 
 def hand_made_tree():

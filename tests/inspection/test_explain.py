@@ -42,8 +42,8 @@ def under(forest, node):
     """All nodes of a subtree."""
     found = [node]
     for place in found:
-        if forest.nodes[place, 0] != -1:
-            found.extend(forest.nodes[place, 2:])
+        if not forest.is_leaf[place]:
+            found += [forest.nodes["left"][place], forest.nodes["right"][place]]
     return found
 
 
@@ -61,7 +61,7 @@ def test_the_words_say_which_rows_go_left(data, model):
     leaves = model.apply(X)
     for tree in range(3):
         left = evaluate(explain_split(model, tree, digits=9), X)
-        below = under(model.forest_, model.forest_.nodes[model.forest_.roots[tree], 2])
+        below = under(model.forest_, model.forest_.nodes["left"][model.forest_.roots[tree]])
         known = np.isin(leaves[:, tree] + model.forest_.roots[tree], below)
         assert np.mean(left == known) > 0.99
 
@@ -77,8 +77,8 @@ def test_the_map_is_undone(data, final):
     mapped = model.preconditioner_.transform(X)
     (part,) = trees_of(model).parts
     for tree in range(3):
-        feature, bits = part.forest.nodes[part.forest.roots[tree], :2]
-        known = mapped[:, feature].astype(np.float32) <= bits.view(np.float32)
+        root = part.forest.nodes[part.forest.roots[tree]]
+        known = mapped[:, root["feature"]].astype(np.float32) <= root["threshold"]
         left = evaluate(explain_split(model, tree, digits=9), X)
         assert np.mean(left == known) > 0.99
 
@@ -175,5 +175,5 @@ def test_what_is_refused(data):
     with pytest.raises(TypeError, match="LogisticRegression"):
         explain_split(LogisticRegression().fit(X, y))
     other = JARFClassifier(LogisticRegression(), random_state=0).fit(X, y)
-    with pytest.raises(TypeError, match="cannot be read"):
+    with pytest.raises(ValueError, match="cannot be read"):
         explain_split(other)

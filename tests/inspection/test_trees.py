@@ -2,12 +2,12 @@ import warnings
 
 import numpy as np
 import pytest
+from jarf.inspection._xgboost import boosted_trees
 from scipy.special import expit, softmax
 from sklearn.ensemble import ExtraTreesRegressor, RandomForestClassifier
 
 from jarf import JARFClassifier, JARFRegressor, SPORFClassifier
 from jarf.inspection._trees import forest_of, trees_of
-from jarf.inspection._xgboost import boosted_trees
 
 RNG = np.random.default_rng(0)
 # Few values, so that rows lie on thresholds.

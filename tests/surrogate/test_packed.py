@@ -2,6 +2,8 @@ import pickle
 
 import numpy as np
 import pytest
+from jarf.gradients._tree_differences import forest_outputs
+from jarf.surrogate._packed import round_down
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.ensemble import (
     ExtraTreesClassifier,
@@ -11,9 +13,7 @@ from sklearn.ensemble import (
 )
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeRegressor
 
-from jarf.gradients._tree_differences import forest_outputs
 from jarf.surrogate import is_packable, pack
-from jarf.surrogate._packed import round_down
 
 MODELS = [
     RandomForestClassifier(n_estimators=7, random_state=0),

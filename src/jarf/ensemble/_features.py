@@ -23,7 +23,8 @@ from jarf._sklearn import (
     type_of_target,
 )
 from jarf._threads import openmp_limit
-from jarf.ensemble._race import CLEAR, row_gains, score_splits
+from jarf.ensemble._holdout import CLEAR, ScoredRows, score_splits
+from jarf.ensemble._race import row_gains
 from jarf.ensemble._sources import MAX_SQUARE, SOURCES, Table, fit_sources, leading_components
 from jarf.geometry import spectrum
 from jarf.gradients import column_std
@@ -248,9 +249,9 @@ class JacobianFeatures(TransformerMixin, BaseEstimator):
                     classifies=target.n_classes > 0,
                 )
             )
-        gain = np.concatenate(gains)
-        self.gain_ = float(gain.mean())
-        self.gain_standard_error_ = float(gain.std() / np.sqrt(len(gain)))
+        scored = np.concatenate([score for _, score in splits])
+        rows = ScoredRows.of(X[scored], np.ones(len(scored)))
+        self.gain_, self.gain_standard_error_ = rows.mean_and_error(np.concatenate(gains))
         return self.gain_ > CLEAR * self.gain_standard_error_
 
     def _judge(self, target: Target, seed: int):

@@ -19,14 +19,14 @@ from jarf.ensemble._bagged import (
 from jarf.ensemble._forest_docs import documented
 from jarf.ensemble._geometries import GEOMETRIES, PLAIN, Geometry
 from jarf.ensemble._growth import Growth, n_candidates
+from jarf.ensemble._holdout import MIN_ROWS, ScoredRows, score_splits
 from jarf.ensemble._jacobian_growth import (
     Gradients,
     JacobianGrowth,
     NodeSizes,
     needed_sources,
 )
-from jarf.ensemble._race import MIN_ROWS as MIN_RACE_ROWS
-from jarf.ensemble._race import Pilot, RaceResult, run_race, score_splits
+from jarf.ensemble._race import Pilot, RaceResult, run_race
 from jarf.ensemble._sources import Table, fit_sources
 from jarf.ensemble._stopping import SIZES
 from jarf.trees import Forest, Target, grow_forest, stream, tree_seeds
@@ -118,7 +118,7 @@ class _JacobianForest(BaggedForest):
 
     def _race(self, X, table: Table, target: Target, seed: int, stages: Stages) -> RaceResult:
         splits = []
-        if len(X) >= MIN_RACE_ROWS:
+        if len(X) >= MIN_ROWS:
             splits = score_splits(X, stream(seed, "splits"))
         if not splits:
             stages.note(f"{len(X)} rows are too few, or too much alike, for a race: plain axes")
@@ -131,11 +131,11 @@ class _JacobianForest(BaggedForest):
             self._track(X, table, target, learn, score, geometries, seed, f"split {number}")
             for number, (learn, score) in enumerate(splits)
         ]
-        weights = np.concatenate([table.weights[score] for _, score in splits])
+        scored = np.concatenate([score for _, score in splits])
         return run_race(
             geometries,
             lambda geometry: [track(geometry) for track in tracks],
-            weights,
+            ScoredRows.of(X[scored], table.weights[scored]),
             self.n_jobs,
             stages.note,
             SIZES if self.min_samples_split == "auto" else (),

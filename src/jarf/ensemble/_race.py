@@ -22,25 +22,10 @@ from typing import Any
 import numpy as np
 
 from jarf.ensemble._geometries import PLAIN, Geometry
-from jarf.ensemble._stopping import (
-    CLEAR,
-    Answers,
-    CutBack,
-    answers_of,
-    choose_size,
-    mean_and_error,
-)
+from jarf.ensemble._holdout import CLEAR, ScoredRows
+from jarf.ensemble._stopping import Answers, CutBack, answers_of, choose_size
 from jarf.trees import Forest
 
-# Rows that pilots learn from and are scored on at most.
-MAX_LEARN, MAX_SCORE = 2000, 4000
-# With fewer rows than this in all, every row is scored in turn.
-CROSS_FIT_BELOW = 1500
-N_FOLDS = 3
-# With fewer still there is nothing to decide by: plain axes.
-MIN_ROWS = 20
-# Up to this share of rows that are copies of others, splits do not look at them.
-FEW_COPIES = 0.02
 # Trees added to a pilot in each round; after a round the worse half of the racers goes.
 ROUNDS = (8, 8, 16)
 # The smooth kappa counts p ** SHARPNESS, scaled to sum to one, in place of the class named. The
@@ -192,75 +177,10 @@ class RaceResult:
         return "\n".join(lines)
 
 
-def score_splits(
-    X: np.ndarray, rng, share: tuple[int, int] = (1, 2), max_learn: int = MAX_LEARN
-) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Split rows into those to learn from and those to score on; folds where rows are few.
-
-    Identical rows stay on one side where they are frequent: a copy among the learning rows would
-    give the label of a scored row away.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_rows, n_columns)
-    rng : RandomState
-    share : tuple of two int, default=(1, 2)
-        Numerator and denominator of the share to learn from.
-    max_learn : int
-
-    Returns
-    -------
-    list of (learn, score)
-        Row numbers, neither part empty; an empty list where all rows are alike.
-    """
-    n = len(X)
-    groups = row_groups(X)
-    order = rng.permutation(n)
-    if groups is not None:
-        first = np.full(groups.max() + 1, n)
-        np.minimum.at(first, groups[order], np.arange(n))
-        order = order[np.argsort(first[groups[order]], kind="stable")]
-
-    def cut(at: int) -> int:
-        """Move a cut behind the group that it would divide."""
-        while groups is not None and 0 < at < n and groups[order[at - 1]] == groups[order[at]]:
-            at += 1
-        return at
-
-    if n < CROSS_FIT_BELOW:
-        sizes = [len(fold) for fold in np.array_split(order, N_FOLDS)]
-        folds = np.split(order, [cut(at) for at in np.cumsum(sizes)[:-1]])
-        splits = [
-            (np.concatenate([fold for j, fold in enumerate(folds) if j != k]), folds[k])
-            for k in range(N_FOLDS)
-        ]
-    else:
-        n_learn = cut(min(max_learn, n * share[0] // share[1]))
-        splits = [(order[:n_learn], order[n_learn : n_learn + MAX_SCORE])]
-    return [(learn, score) for learn, score in splits if len(learn) and len(score)]
-
-
-def row_groups(X: np.ndarray) -> np.ndarray | None:
-    """Number the distinct rows of a matrix; None where few rows have a copy.
-
-    Rows are compared by a 64-bit hash of their values.
-    """
-    values = np.ascontiguousarray(X, np.float32) + np.float32(0)  # -0 equals 0
-    words = values.view(np.uint32)
-    hashes = np.zeros(len(X), np.uint64)
-    for j in range(words.shape[1]):
-        hashes = (hashes ^ words[:, j]) * np.uint64(0x9E3779B97F4A7C15)
-        hashes ^= hashes >> np.uint64(29)
-    distinct, groups = np.unique(hashes, return_inverse=True)
-    if len(X) - len(distinct) <= FEW_COPIES * len(X):
-        return None
-    return groups.reshape(-1)
-
-
 def run_race(
     geometries: Sequence[Geometry],
     pilots_of: Callable[[Geometry], list[Pilot]],
-    weights: np.ndarray,
+    rows: ScoredRows,
     n_jobs=None,
     note: Callable[[str], None] = lambda text: None,
     sizes: Sequence[int] = (),
@@ -273,8 +193,8 @@ def run_race(
         Plain axes among them.
     pilots_of : callable
         The pilots of a geometry, one for each split.
-    weights : ndarray
-        Weights of the scored rows, splits one after the other.
+    rows : ScoredRows
+        The scored rows, splits one after the other.
     n_jobs : int
     note : callable
         Shows a line.
@@ -291,19 +211,19 @@ def run_race(
     for round_, n_trees in enumerate(ROUNDS):
         for racer in running:
             racer.advance(n_trees, n_jobs)
-        gains = {id(r): np.average(_gain(r, plain, weights), weights=weights) for r in running}
+        gains = {id(r): rows.mean(_gain(r, plain, rows.weights)) for r in running}
         running = sorted(running, key=lambda racer: -gains[id(racer)])
         note(f"round {round_ + 1}: " + " > ".join(racer.geometry.name for racer in running))
         if round_ + 1 < len(ROUNDS):
             kept = running[: max(2, (len(running) + 1) // 2)]
             running = kept if plain in kept else [*kept, plain]
-    result = _result(racers, running, weights)
+    result = _result(racers, running, rows)
     if not sizes:
         return result
     winners = [racer for racer in running if racer.geometry.name in result.winners]
     alone = winners == [plain]  # nothing is gained by leaving a plain forest without a reason
     size, losses = choose_size(
-        lambda size: _losses_cut_back(winners, size), weights, sizes, clearly=alone
+        lambda size: _losses_cut_back(winners, size), rows, sizes, clearly=alone
     )
     note(f"nodes are split from {size} rows on")
     return replace(result, sizes=losses, min_samples_split=size)
@@ -368,16 +288,16 @@ def _equal_power(means: np.ndarray, plain: np.ndarray) -> float:
     return float(np.sqrt(low * high))
 
 
-def _result(racers: list[Racer], finalists: list[Racer], weights) -> RaceResult:
+def _result(racers: list[Racer], finalists: list[Racer], scored: ScoredRows) -> RaceResult:
     plain = next(racer for racer in racers if racer.geometry == PLAIN)
-    gains = {racer.geometry.name: _gain(racer, plain, weights) for racer in racers}
+    gains = {racer.geometry.name: _gain(racer, plain, scored.weights) for racer in racers}
     rows: list[dict[str, Any]] = []
     for racer in racers:
-        mean, error = mean_and_error(gains[racer.geometry.name], weights)
+        mean, error = scored.mean_and_error(gains[racer.geometry.name])
         rows.append(
             {
                 "geometry": racer.geometry.name,
-                "loss": float(np.average(racer.losses, weights=weights)),
+                "loss": scored.mean(racer.losses),
                 "gain": mean,
                 "standard_error": error,
                 "n_trees": racer.n_trees,
@@ -391,7 +311,7 @@ def _result(racers: list[Racer], finalists: list[Racer], weights) -> RaceResult:
         first = next(row for row in ranked if row["geometry"] == PLAIN.name)
     winners = [first["geometry"]]
     for row in ranked:
-        lead, error = mean_and_error(gains[winners[0]] - gains[row["geometry"]], weights)
+        lead, error = scored.mean_and_error(gains[winners[0]] - gains[row["geometry"]])
         if row is not first and row["gain"] > 0 and lead <= CLEAR * error:
             winners.append(row["geometry"])
     return RaceResult(tuple(winners), rows)

@@ -2,8 +2,9 @@
 
 A source is fitted by ``SOURCES[name](table, target, rng, n_jobs)``; its ``gradients(table, target,
 n_jobs)`` are of shape (n, d), in standardised coordinates, at the rows it was fitted on or at any
-others. Of several outputs, each row's gradient is that of one: its class, or all responses in turn. A user's own is passed in place of a name: :class:`ModelSource`, :class:`GivenGradients`, or
-any function of the same arguments.
+others. Of several outputs, each row's gradient is that of one: its class, or all responses in turn.
+A user's own is passed in place of a name: :class:`ModelSource`, :class:`GivenGradients`, or any
+function of the same arguments.
 """
 
 from __future__ import annotations

@@ -12,11 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jarf.ensemble._holdout import CLEAR, ScoredRows
 from jarf.trees import Forest
 
 SIZES = (2, 5, 10, 20, 40, 80)
-# A loss that exceeds the least by more standard errors than this is clearly worse.
-CLEAR = 2.0
 
 
 class Answers(NamedTuple):
@@ -85,7 +84,7 @@ def _node_values(forest: Forest, levels: list[np.ndarray]) -> np.ndarray:
 
 def choose_size(
     losses_of: Callable[[int], np.ndarray],
-    weights: np.ndarray,
+    rows: ScoredRows,
     sizes: Sequence[int],
     *,
     clearly: bool = False,
@@ -96,7 +95,7 @@ def choose_size(
     ----------
     losses_of : callable
         ``losses_of(size) -> ndarray of shape (n_rows,)``.
-    weights : ndarray of shape (n_rows,)
+    rows : ScoredRows
     sizes : sequence of int
         Ascending.
     clearly : bool, default=False
@@ -109,23 +108,16 @@ def choose_size(
         The mean loss of every size that was tried.
     """
     first = best = losses_of(sizes[0])
-    chosen, means = sizes[0], {sizes[0]: float(np.average(first, weights=weights))}
+    chosen, means = sizes[0], {sizes[0]: rows.mean(first)}
     for size in sizes[1:]:
         losses = losses_of(size)
-        means[size] = float(np.average(losses, weights=weights))
-        behind, error = mean_and_error(losses - best, weights)
+        means[size] = rows.mean(losses)
+        behind, error = rows.mean_and_error(losses - best)
         if behind < 0:
             chosen, best = size, losses
         elif behind > CLEAR * error:
             break
-    lead, error = mean_and_error(first - best, weights)
+    lead, error = rows.mean_and_error(first - best)
     if clearly and not lead > CLEAR * error:
         chosen = sizes[0]
     return chosen, means
-
-
-def mean_and_error(values: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
-    """Return a weighted mean and its standard error."""
-    mean = float(np.average(values, weights=weights))
-    spread = np.sqrt(np.sum((weights * (values - mean)) ** 2))
-    return mean, float(spread / np.sum(weights))

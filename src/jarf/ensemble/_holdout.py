@@ -1,0 +1,116 @@
+"""Rows that are held out: how they are split off, and what a difference on them is worth."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+# Rows that pilots learn from and are scored on at most.
+MAX_LEARN, MAX_SCORE = 2000, 4000
+# With fewer rows than this in all, every row is scored in turn.
+CROSS_FIT_BELOW = 1500
+N_FOLDS = 3
+# With fewer still there is nothing to decide by: plain axes.
+MIN_ROWS = 20
+# Up to this share of rows that are copies of others, splits do not look at them.
+FEW_COPIES = 0.02
+# A difference of more standard errors than this is clear.
+CLEAR = 2.0
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredRows:
+    """Rows on which losses are compared.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n_rows,)
+    groups : ndarray of shape (n_rows,) of int, default=None
+        Rows of one group are copies of each other and count as one observation; None: no copies.
+    """
+
+    weights: np.ndarray
+    groups: np.ndarray | None = None
+
+    @classmethod
+    def of(cls, X: np.ndarray, weights: np.ndarray) -> ScoredRows:
+        """Look for copies among the rows of a matrix."""
+        return cls(weights, row_groups(X))
+
+    def mean(self, values: np.ndarray) -> float:
+        """Return the weighted mean."""
+        return float(np.average(values, weights=self.weights))
+
+    def mean_and_error(self, values: np.ndarray) -> tuple[float, float]:
+        """Return the weighted mean and its standard error."""
+        mean = self.mean(values)
+        parts = self.weights * (values - mean)
+        if self.groups is not None:
+            parts = np.bincount(self.groups, parts)
+        return mean, float(np.sqrt(np.sum(parts**2)) / np.sum(self.weights))
+
+
+def score_splits(
+    X: np.ndarray, rng, share: tuple[int, int] = (1, 2), max_learn: int = MAX_LEARN
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Split rows into those to learn from and those to score on; folds where rows are few.
+
+    Identical rows stay on one side where they are frequent: a copy among the learning rows would
+    give the label of a scored row away.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_columns)
+    rng : RandomState
+    share : tuple of two int, default=(1, 2)
+        Numerator and denominator of the share to learn from.
+    max_learn : int
+
+    Returns
+    -------
+    list of (learn, score)
+        Row numbers, neither part empty; an empty list where all rows are alike.
+    """
+    n = len(X)
+    groups = row_groups(X)
+    order = rng.permutation(n)
+    if groups is not None:
+        first = np.full(groups.max() + 1, n)
+        np.minimum.at(first, groups[order], np.arange(n))
+        order = order[np.argsort(first[groups[order]], kind="stable")]
+
+    def cut(at: int) -> int:
+        """Move a cut behind the group that it would divide."""
+        while groups is not None and 0 < at < n and groups[order[at - 1]] == groups[order[at]]:
+            at += 1
+        return at
+
+    if n < CROSS_FIT_BELOW:
+        sizes = [len(fold) for fold in np.array_split(order, N_FOLDS)]
+        folds = np.split(order, [cut(at) for at in np.cumsum(sizes)[:-1]])
+        splits = [
+            (np.concatenate([fold for j, fold in enumerate(folds) if j != k]), folds[k])
+            for k in range(N_FOLDS)
+        ]
+    else:
+        n_learn = cut(min(max_learn, n * share[0] // share[1]))
+        splits = [(order[:n_learn], order[n_learn : n_learn + MAX_SCORE])]
+    return [(learn, score) for learn, score in splits if len(learn) and len(score)]
+
+
+def row_groups(X: np.ndarray) -> np.ndarray | None:
+    """Number the distinct rows of a matrix; None where few rows have a copy.
+
+    Rows are compared by a 64-bit hash of their values.
+    """
+    values = np.ascontiguousarray(X, np.float32) + np.float32(0)  # -0 equals 0
+    words = values.view(np.uint32)
+    hashes = np.zeros(len(X), np.uint64)
+    for j in range(words.shape[1]):
+        hashes = (hashes ^ words[:, j]) * np.uint64(0x9E3779B97F4A7C15)
+        hashes ^= hashes >> np.uint64(29)
+    distinct, groups = np.unique(hashes, return_inverse=True)
+    if len(X) - len(distinct) <= FEW_COPIES * len(X):
+        return None
+    return groups.reshape(-1)
