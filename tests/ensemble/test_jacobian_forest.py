@@ -11,6 +11,7 @@ from sklearn.metrics import cohen_kappa_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from jarf import JacobianForestClassifier, JacobianForestRegressor
+from jarf._native import engine
 from jarf.datasets import halfspace_bayes_kappa, make_rotated_halfspace
 from jarf.ensemble import (
     GEOMETRIES,
@@ -20,10 +21,12 @@ from jarf.ensemble import (
     GivenGradients,
     ModelSource,
 )
+from jarf.ensemble._jacobian_growth import Gradients, JacobianGrowth, NodeSizes
 from jarf.ensemble._sources import (
     MAX_SQUARE,
     SOURCES,
     Table,
+    fit_sources,
     leading_components,
     steps_of,
     whitening,
@@ -74,11 +77,11 @@ def test_the_bayes_limit_is_reached_where_a_plain_forest_is_not():
 
 
 def test_the_race_is_told():
-    model = small().fit(X, y)
+    model = small(random_state=1).fit(X, y)
     assert [row["geometry"] for row in model.race_.rows] == list(GEOMETRIES)
     assert model.geometry_ == GEOMETRIES[model.race_.winner]
     assert set(model.race_.winners) - {"axes"}  # an oblique boundary: directions help
-    assert set(model.stage_times_) == {"race", "gradients", "fit"}
+    assert set(model.stage_times_) == {"race", "surrogate", "gradients", "fit"}
     assert not hasattr(small(geometry="fast").fit(X, y), "race_")
 
 
@@ -333,3 +336,63 @@ def test_without_axes_it_is_a_canonical_correlation_forest():
     np.testing.assert_array_equal(canonical.predict_proba(X), published.predict_proba(X))
     with pytest.raises(ValueError, match="Without axes"):
         Geometry("nothing", axes=False)
+
+
+def test_a_refit_without_a_race_forgets_the_last_one():
+    model = small(geometry=["linear"]).fit(X, y)
+    assert hasattr(model, "race_")
+    model.set_params(geometry="fast").fit(X, y)
+    assert not hasattr(model, "race_")
+
+
+def test_parameters_that_the_forest_does_not_have_are_not_attributes():
+    for name in ("bootstrap", "max_samples", "oob_score"):
+        assert not hasattr(small(), name)
+
+
+def test_a_source_more_does_not_change_the_random_numbers_of_the_others():
+    table = Table.standardised(X.astype(np.float32), np.ones(len(X)))
+    target = ClassTarget(y, 2)
+
+    def gradients(names):
+        fitted = fit_sources(names, table, target, 0, "test", 1)
+        return fitted["whitened"].gradients(table, target, 1)
+
+    alone = gradients(["whitened"])
+    np.testing.assert_array_equal(gradients(["forest", "kernel", "whitened"]), alone)
+
+
+def test_a_geometry_more_does_not_change_the_others():
+    few = small(geometry=["linear", "sparse"]).fit(X, y).race_
+    many = small(geometry=["linear", "sparse", "dense"]).fit(X, y).race_
+    first = [[row["loss"] for row in race.rows[:3] if row["n_trees"] == 32] for race in (few, many)]
+    assert first[0]
+    assert set(first[1]) <= set(first[0])
+
+
+def test_directions_are_in_units_of_the_table_whatever_rows_are_at_hand(monkeypatch):
+    table = Table.standardised(X.astype(np.float32), np.ones(len(X)))
+    few = X.astype(np.float32)[np.abs(X[:, 0]) < 0.5]  # rows of another spread
+    used = []
+
+    class Engine:
+        def __getattr__(self, name):
+            return getattr(engine(), name)
+
+        def GradientDraws(self, sources, scale, *counts):
+            used.append(scale)
+            return engine().GradientDraws(sources, scale, *counts)
+
+    monkeypatch.setattr("jarf.ensemble._jacobian_growth.engine", Engine)
+    geometry = Geometry("one", ("forest",))
+    columns = table.only(slice(0))
+    growth = JacobianGrowth(None, (geometry,), NodeSizes(2, 2, 2), {}, columns)
+    arrays = {"forest": (np.ones(few.shape, np.float32), np.empty((0, 0), np.int32), 4)}
+    growth.plan_of(few, None, Gradients(arrays, None), 1)
+    np.testing.assert_allclose(used, [table.scale], rtol=1e-6)
+
+
+def test_log_probabilities():
+    model = small(geometry="fast").fit(X, y)
+    with np.errstate(divide="ignore"):
+        np.testing.assert_array_equal(model.predict_log_proba(X), np.log(model.predict_proba(X)))

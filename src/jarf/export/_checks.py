@@ -106,7 +106,8 @@ def check_forest(forest: Forest) -> None:
     require(inside.all(), "a loading is of a column that is not there")
     pure = forest.n_pure in (0, values.shape[1]) and forest.n_pure <= len(values)
     require(pure, "the number of pure leaves is wrong")
-    require((values[: forest.n_pure] == np.eye(forest.n_pure)).all(), "pure leaves are not pure")
+    ones = np.eye(forest.n_pure, values.shape[1])
+    require((values[: forest.n_pure] == ones).all(), "pure leaves are not pure")
     forest.checked()
 
 

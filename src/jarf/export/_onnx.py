@@ -104,6 +104,10 @@ def _transformer(graph: Graph, model: Any, encoded: str) -> list:
 def _predictor(graph: Graph, model: Any, answer: str) -> list:
     types = graph.onnx.TensorProto
     if not hasattr(model, "classes_"):
+        n_outputs = getattr(model, "n_outputs_", 1)
+        if n_outputs > 1:
+            graph.add("Identity", answer, name=PREDICTION)
+            return [(PREDICTION, types.DOUBLE, [None, n_outputs])]
         flat = graph.add("Reshape", answer, graph.constant([-1], np.int64))
         graph.add("Identity", flat, name=PREDICTION)
         return [(PREDICTION, types.DOUBLE, [None])]

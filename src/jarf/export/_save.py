@@ -121,7 +121,8 @@ def _check_sound(model: Any) -> None:
     elif not isinstance(model, JacobianFeatures):
         _check_mapped(model)
     if not isinstance(model, JacobianPreconditioner | JacobianFeatures):
-        n_outputs = len(model.classes_) if hasattr(model, "classes_") else 1
+        n_outputs = getattr(model, "n_outputs_", 1)
+        n_outputs = len(model.classes_) if hasattr(model, "classes_") else n_outputs
         found = answers(model, np.zeros((1, table.n_outputs)))
         require(found.shape == (1, n_outputs), "its outputs are not those of its classes")
         require(np.isfinite(found).all(), "its predictions are not finite")
@@ -133,6 +134,8 @@ def _check_forest_model(model: TreeEnsemble) -> None:
         model.forest_.n_features == n_outputs == len(model.feature_scales_),
         "the forest is of other columns",
     )
+    plain = model.forest_.link == "identity" and model.forest_.averaged
+    require(plain and not model.forest_.base.any(), "the forest is not bagged")
     require(is_classifier(model) == hasattr(model, "classes_"), "classes are missing, or too many")
 
 

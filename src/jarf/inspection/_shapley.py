@@ -26,7 +26,7 @@ class ShapleyValues:
     Parameters
     ----------
     values : ndarray of shape (n_samples, n_features) or (n_samples, n_features, n_classes)
-        For a classifier, of every class's probability.
+        For a classifier, of every class's probability; for several responses, of each.
     base_values : float or ndarray of shape (n_classes,)
         Mean prediction over the background; ``base_values + values.sum(axis=1)`` is the
         prediction.
@@ -118,7 +118,7 @@ def shapley_values(
 def _result(model, values, errors, base) -> ShapleyValues:
     exact = errors is None
     errors = np.zeros_like(values) if exact else errors
-    if not hasattr(model, "classes_"):
+    if not hasattr(model, "classes_") and _n_outputs(model) == 1:
         values, errors, base = values[..., 0], errors[..., 0], float(base[0])
     return ShapleyValues(values, base, errors, exact, column_names(model))
 
@@ -152,7 +152,7 @@ def _all_subsets(model, rows: MixedRows, d: int) -> np.ndarray:
 
 
 def _n_outputs(model) -> int:
-    return len(model.classes_) if hasattr(model, "classes_") else 1
+    return len(model.classes_) if hasattr(model, "classes_") else getattr(model, "n_outputs_", 1)
 
 
 def _subset_weights(subsets: np.ndarray) -> np.ndarray:
