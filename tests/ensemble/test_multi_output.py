@@ -85,6 +85,16 @@ def test_a_warm_start_keeps_the_number_of_responses():
         model.fit(X, Y[:, :2])
 
 
+def test_categories_of_many_levels_have_a_mean_of_every_response():
+    pd = pytest.importorskip("pandas")
+    level = RNG.integers(0, 60, 600)
+    frame = pd.DataFrame({"city": [f"c{k}" for k in level], "x": RNG.normal(size=600)})
+    effect = RNG.normal(size=(60, 2))
+    model = AxisForestRegressor(20, random_state=0).fit(frame, effect[level] * [1, 100])
+    assert model.table_.n_outputs == 3
+    assert model.score(frame, effect[level] * [1, 100]) > 0.9
+
+
 def test_classifiers_and_jarf_refuse_several():
     labels = (Y > 0).astype(int)
     with pytest.raises(ValueError, match="several"):

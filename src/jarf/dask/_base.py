@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from dask.base import is_dask_collection
 
-from jarf._sklearn import Interval
+from jarf._sklearn import Interval, is_classifier
 from jarf.dask._lazy import distributed_score, lazily
 from jarf.dask._partitions import Partitions, check_table
 
@@ -101,7 +101,7 @@ class OnDaskPredictor(OnDask):
         """
         if not is_dask_collection(X):
             return super().score(X, y, sample_weight)  # type: ignore[misc]
-        parts = Partitions(X, y, sample_weight, self._classifies)  # type: ignore[attr-defined]
+        parts = Partitions(X, y, sample_weight, is_classifier(self))
         return distributed_score(self.to_local(), parts)
 
 

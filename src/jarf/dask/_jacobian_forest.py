@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state
 
 from jarf import ensemble
 from jarf._progress import Stages
-from jarf._sklearn import fit_context
+from jarf._sklearn import fit_context, is_classifier
 from jarf.dask._base import OnDaskClassifier, OnDaskPredictor, on_dask
 from jarf.dask._encoding import Sample
 from jarf.dask._forests import grow_forest
@@ -39,13 +39,13 @@ class _FitForest:
             raise ValueError(
                 "warm_start=True is not supported on Dask. Fit with more trees instead."
             )
-        parts = Partitions(X, y, sample_weight, self._classifies)
+        parts = Partitions(X, y, sample_weight, is_classifier(self))
         parts.weigh_classes(getattr(self, "class_weight", None))
         rng = check_random_state(self.random_state)
         rows = learning_rows(parts.n_rows, self.surrogate_rows, rng, lambda: parts.first_rows)
         sample = Sample(self, parts, rows, np.float32)
         stages = Stages(type(self).__name__, self.verbose)
-        if self._classifies:
+        if is_classifier(self):
             self._read_target(sample.y)  # sets classes_: the sample holds a row of each
         grow_forest(self, sample, self.rows_per_tree, stages)
         self.stage_times_ = stages.times

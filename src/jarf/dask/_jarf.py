@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 
 from jarf import ensemble
 from jarf._progress import Stages
-from jarf._sklearn import fit_context, set_random_states
+from jarf._sklearn import fit_context, is_classifier, set_random_states
 from jarf.dask._base import OnDask, OnDaskClassifier, OnDaskPredictor, on_dask
 from jarf.dask._boosting import distributed, fit_booster, is_distributed
 from jarf.dask._ejop import fit_on_partitions
@@ -43,7 +43,7 @@ class _FitJARF:
         """
         preconditioner = self._new_preconditioner()
         final = self._final()
-        parts = Partitions(X, y, sample_weight, self._classifies)
+        parts = Partitions(X, y, sample_weight, is_classifier(self))
         parts.weigh_classes(getattr(self, "class_weight", None))
         rng = check_random_state(self.random_state)
         first = self._first_generator(rng)
@@ -52,7 +52,7 @@ class _FitJARF:
         sample = Sample(self, parts, rows, FLOATS)
         stages = Stages(type(self).__name__, preconditioner.verbose)
 
-        if self._classifies:
+        if is_classifier(self):
             self.classes_ = parts.classes
         share_table(self, preconditioner)
         surrogate = distributed(preconditioner.surrogate)
@@ -67,7 +67,7 @@ class _FitJARF:
             self.estimator_ = grow_forest(final, sample, self.rows_per_tree, stages, linear)
             if final.n_jobs is None:
                 self.estimator_.n_jobs = self.n_jobs
-            if self._classifies:
+            if is_classifier(self):
                 self.estimator_.classes_ = np.arange(len(self.classes_))
                 self.estimator_.n_classes_ = len(self.classes_)
         self.stage_times_ = stages.times

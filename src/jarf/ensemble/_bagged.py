@@ -118,6 +118,8 @@ class BaggedForest(TreeEnsemble, metaclass=ABCMeta):
 
     def _begin(self, n_features: int, target: Target, more: bool) -> np.ndarray:
         """Begin a forest, or go on with the present one; return the seeds of the new trees."""
+        if isinstance(target, ResponseTarget):
+            self.n_outputs_ = target.n_outputs
         if not more:
             self.forest_ = Forest.empty(n_features, target.n_classes, target.n_outputs)
             self.tree_seeds_ = np.empty(0, np.int64)
@@ -352,9 +354,7 @@ class ForestRegressorMixin(RegressorMixin):
         return self._target_of(y, np.empty(0))
 
     def _target_of(self, y: np.ndarray, classes: np.ndarray) -> Target:
-        target = ResponseTarget(y)
-        self.n_outputs_ = target.n_outputs
-        return target
+        return ResponseTarget(y)
 
     def _keep_out_of_bag(self, means, y, known) -> None:
         self.oob_prediction_ = self._squeezed(means)

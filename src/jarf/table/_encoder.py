@@ -144,7 +144,7 @@ class TableEncoder:
         Parameters
         ----------
         columns : list of Column
-        y : ndarray of shape (n_rows,), default=None
+        y : ndarray of shape (n_rows,) or (n_rows, n_responses), default=None
             Needed only where a category has many levels.
         names : list of str, default=None
         classifies : bool, default=False
@@ -172,7 +172,7 @@ class TableEncoder:
                 parts.append(OneHot(levels))
                 continue
             targets = self._targets(y) if targets is None else targets
-            means = TargetMeans(levels, self._suffixes(), self._fold_seed())
+            means = TargetMeans(levels, self._suffixes(len(targets)), self._fold_seed())
             parts.append(means.fit(column, targets))
         self._parts = parts
         self.fill_values_ = np.array([getattr(part, "fill", np.nan) for part in parts])
@@ -233,13 +233,15 @@ class TableEncoder:
     def _targets(self, y: np.ndarray) -> np.ndarray:
         """One row an output: the response, or an indicator a class (one of two is enough)."""
         if self._classes is None:
-            return np.asarray(y, dtype=np.float64)[None, :]
+            return np.atleast_2d(np.asarray(y, dtype=np.float64).T)
         classes = self._classes if len(self._classes) > 2 else self._classes[-1:]
         return np.array([(y == label).astype(np.float64) for label in classes])
 
-    def _suffixes(self) -> list[str]:
-        many = self._classes is not None and len(self._classes) > 2
-        return [f"_{label}" for label in self._classes] if many else [""]
+    def _suffixes(self, n_targets: int) -> list[str]:
+        if n_targets == 1:
+            return [""]
+        labels = range(n_targets) if self._classes is None else self._classes
+        return [f"_{label}" for label in labels]
 
     def _fold_seed(self) -> int:
         if self._seed is None:
