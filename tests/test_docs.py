@@ -8,7 +8,7 @@ import pytest
 
 DOCS = Path(__file__).parents[1] / "docs"
 MODULES = ["jarf", *(f"jarf.{name}" for name in ("ensemble", "inspection", "export", "bench"))]
-MODULES += [f"jarf.{name}" for name in ("datasets", "geometry", "gradients", "dask")]
+MODULES += [f"jarf.{name}" for name in ("datasets", "geometry", "gradients", "trees", "dask")]
 
 
 def listed(module):

@@ -13,6 +13,7 @@ import dask.array as da
 import numpy as np
 from dask import delayed
 from dask.base import is_dask_collection
+from dask.dataframe.dispatch import make_meta
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
 from jarf.dask._cluster import compute
@@ -193,7 +194,7 @@ def check_table(X: Any) -> Any:
         )
     if isinstance(X, da.Array):
         return np.empty((0, X.shape[1]), dtype=X.dtype)
-    return X._meta
+    return make_meta(X)
 
 
 def split(collection: Any) -> list[Any]:

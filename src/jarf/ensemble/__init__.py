@@ -1,10 +1,12 @@
 """Geometry -> ensemble: the paper's estimators, and forests on one native engine.
 
-In the engine only the candidates that a node tries differ from forest to forest.
+In the engine only the candidates that a node tries differ from forest to forest. Names outside
+``__all__`` are shared with other folders and may change between releases.
 """
 
 from jarf.ensemble._axes import AxisForestClassifier, AxisForestRegressor
-from jarf.ensemble._bagged import BaggedForest, begin_growth
+from jarf.ensemble._bagged import BaggedForest
+from jarf.ensemble._bagged import begin_growth as begin_growth
 from jarf.ensemble._base import TreeEnsemble
 from jarf.ensemble._ccf import (
     CanonicalCorrelationForestClassifier,
@@ -14,7 +16,7 @@ from jarf.ensemble._features import JacobianFeatures
 from jarf.ensemble._geometries import GEOMETRIES, Geometry
 from jarf.ensemble._jacobian_forest import JacobianForestClassifier, JacobianForestRegressor
 from jarf.ensemble._jarf import JARFClassifier, JARFRegressor
-from jarf.ensemble._per_tree import PerTreeForest
+from jarf.ensemble._per_tree import PerTreeForest as PerTreeForest
 from jarf.ensemble._race import RaceResult
 from jarf.ensemble._rotation import RotationForestClassifier, RotationForestRegressor
 from jarf.ensemble._sources import GivenGradients, ModelSource
@@ -37,7 +39,6 @@ __all__ = [
     "JacobianForestClassifier",
     "JacobianForestRegressor",
     "ModelSource",
-    "PerTreeForest",
     "RaceResult",
     "RotationForestClassifier",
     "RotationForestRegressor",
@@ -45,5 +46,4 @@ __all__ = [
     "SPORFRegressor",
     "SplitNormals",
     "TreeEnsemble",
-    "begin_growth",
 ]

@@ -1,4 +1,7 @@
-"""One tree format, and everything that is done with trees and without estimators."""
+"""One tree format, and everything that is done with trees and without estimators.
+
+``Target`` stands for :class:`ClassTarget` or :class:`ResponseTarget` in annotations.
+"""
 
 from jarf.trees._columns import Columns, make_columns, narrow, rotate_columns
 from jarf.trees._differences import forest_differences
@@ -15,7 +18,8 @@ from jarf.trees._growing import (
 )
 from jarf.trees._links import LINKS, apply_link
 from jarf.trees._readers import READERS, find_trees, read_trees
-from jarf.trees._targets import ClassTarget, NewtonTarget, ResponseTarget, Target
+from jarf.trees._targets import ClassTarget, NewtonTarget, ResponseTarget
+from jarf.trees._targets import Target as Target
 from jarf.trees._unreadable import UnreadableTrees
 
 __all__ = [
@@ -30,7 +34,6 @@ __all__ = [
     "NewtonTarget",
     "ResponseTarget",
     "SplitNormals",
-    "Target",
     "TreePlan",
     "UnreadableTrees",
     "apply_link",
