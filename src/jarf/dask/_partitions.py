@@ -193,7 +193,9 @@ def check_table(X: Any) -> Any:
         )
     if isinstance(X, da.Array):
         return np.empty((0, X.shape[1]), dtype=X.dtype)
-    return X._meta
+    from dask.dataframe.dispatch import make_meta  # an array needs no pandas
+
+    return make_meta(X)
 
 
 def split(collection: Any) -> list[Any]:

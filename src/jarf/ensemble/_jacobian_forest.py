@@ -141,7 +141,7 @@ class _JacobianForest(ObliqueForest):
             if self.min_samples_split == "auto":
                 self.min_samples_split_ = self.race_.min_samples_split
         self.geometries_ = geometries
-        with stages.stage("gradients"):
+        with stages.stage("surrogates"):
             needed = needed_sources(geometries)
             fitted = fit_sources(needed, table, target, final_rng, self.n_jobs)
         return Knowledge(fitted, table.only(slice(0)))
@@ -319,7 +319,7 @@ class JacobianForestClassifier(ForestClassifierMixin, _JacobianForest):
     min_samples_split_ : int or float
         From how many rows on a node was split: the parameter, or what the race chose.
     stage_times_ : dict
-        Seconds spent on "race", "gradients" and "fit".
+        Seconds spent on "race", "surrogates", "gradients" and "fit".
     <attributes>
 
     Notes
@@ -400,7 +400,7 @@ class JacobianForestRegressor(ForestRegressorMixin, _JacobianForest):
     min_samples_split_ : int or float
         From how many rows on a node was split: the parameter, or what the race chose.
     stage_times_ : dict
-        Seconds spent on "race", "gradients" and "fit".
+        Seconds spent on "race", "surrogates", "gradients" and "fit".
     <attributes>
 
     Examples
