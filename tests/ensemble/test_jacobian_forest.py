@@ -81,7 +81,7 @@ def test_the_race_is_told():
     assert [row["geometry"] for row in model.race_.rows] == list(GEOMETRIES)
     assert model.geometry_ == GEOMETRIES[model.race_.winner]
     assert set(model.race_.winners) - {"axes"}  # an oblique boundary: directions help
-    assert set(model.stage_times_) == {"race", "surrogate", "gradients", "fit"}
+    assert set(model.stage_times_) == {"race", "surrogates", "gradients", "fit"}
     assert not hasattr(small(geometry="fast").fit(X, y), "race_")
 
 
@@ -198,7 +198,9 @@ def test_progress(capsys):
     small(verbose=1).fit(X, y)
     shown = capsys.readouterr().err
     assert "round 1:" in shown
-    assert "race:" in shown
+    for stage in ("race", "surrogates", "gradients", "fit"):
+        assert shown.count(f"] {stage}: ") == 1
+    assert shown.count(" of 10 trees") == 10  # a line for every tenth of the trees
 
 
 def test_binary_columns_stay_axes():

@@ -13,7 +13,6 @@ import dask.array as da
 import numpy as np
 from dask import delayed
 from dask.base import is_dask_collection
-from dask.dataframe.dispatch import make_meta
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
 from jarf.dask._cluster import compute
@@ -194,6 +193,8 @@ def check_table(X: Any) -> Any:
         )
     if isinstance(X, da.Array):
         return np.empty((0, X.shape[1]), dtype=X.dtype)
+    from dask.dataframe.dispatch import make_meta  # an array needs no pandas
+
     return make_meta(X)
 
 

@@ -48,7 +48,7 @@ class _JacobianForest(BaggedForest):
         table = Table.standardised(X, weights, ~self._plain_axes)
         seed = check_random_state(self.random_state).randint(2**31 - 1)
         self._choose(X, table, target, seed, stages)
-        with stages.stage("surrogate"):
+        with stages.stage("surrogates"):
             needed = needed_sources(self.geometries_)
             fitted = fit_sources(needed, table, target, seed, "final", self.n_jobs)
         return JacobianGrowth(
@@ -225,7 +225,7 @@ class JacobianForestClassifier(ForestClassifierMixin, _JacobianForest):
     min_samples_split_ : int or float
         Least number of rows of a node that was split: the parameter, or what the race chose.
     stage_times_ : dict
-        Seconds spent on "race", "surrogate", "gradients" and "fit".
+        Seconds spent on "race", "surrogates", "gradients" and "fit".
     <attributes>
 
     Notes
@@ -323,7 +323,7 @@ class JacobianForestRegressor(ForestRegressorMixin, _JacobianForest):
     min_samples_split_ : int or float
         Least number of rows of a node that was split: the parameter, or what the race chose.
     stage_times_ : dict
-        Seconds spent on "race", "surrogate", "gradients" and "fit".
+        Seconds spent on "race", "surrogates", "gradients" and "fit".
     <attributes>
 
     Examples

@@ -269,6 +269,13 @@ class JARFClassifier(ClassifierMixin, _JARF):
     True
     >>> sorted(model.feature_importances_.argsort()[-2:].tolist())
     [0, 1]
+
+    What concerns H is set on the nested preconditioner:
+
+    >>> from jarf import JacobianPreconditioner
+    >>> model = JARFClassifier(preconditioner=JacobianPreconditioner(n_components=2))
+    >>> model.set_params(preconditioner__step=0.2).fit(X, y).estimator_.n_features_in_
+    2
     """
 
     _classifies = True
