@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import os
 
 import hypothesis
 import numpy as np
@@ -17,6 +18,11 @@ hypothesis.settings.load_profile("repeatable")
 
 ESTIMATORS = sorted(name for name in jarf.__all__ if hasattr(getattr(jarf, name), "fit"))
 _SMALL = {"n_estimators": 5, "random_state": 0}
+
+
+def pytest_runtest_setup(item):
+    if os.name == "nt" and item.get_closest_marker("posix"):
+        pytest.skip("needs the signals and processes of POSIX")
 
 
 class Kind:

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 import jarf
 
+pytestmark = pytest.mark.alone
 X, Y = make_classification(300, 6, random_state=0)
 FORESTS = ("AxisForest", "SPORF", "CanonicalCorrelationForest", "RotationForest", "JacobianForest")
 
@@ -62,6 +63,7 @@ ENDLESS = [
 ]
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("model", ENDLESS, ids=lambda model: type(model).__name__)
 def test_an_interrupt_ends_all_threads_and_leaves_no_model(model, interrupt):
     threads = set(threading.enumerate())

@@ -7,6 +7,8 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from jarf._threads import openmp_limit, thread_map
 
+pytestmark = pytest.mark.alone
+
 
 @pytest.mark.parametrize("n_jobs", [None, 1, 2, 5])
 @pytest.mark.parametrize("n_items", [0, 1, 3, 40])

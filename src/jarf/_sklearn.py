@@ -1,13 +1,13 @@
-"""The only file that touches scikit-learn's private names.
+"""The only file that touches scikit-learn's private names, and where its base classes are typed.
 
-When a scikit-learn release moves one of them, this is the file to mend.
+When a scikit-learn release moves one of them, this is the file to change.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 from sklearn.base import _fit_context
@@ -25,10 +25,16 @@ from sklearn.utils.validation import _check_feature_names_in as check_feature_na
 from sklearn.utils.validation import _check_sample_weight as check_sample_weight
 
 __all__ = [
+    "BaseEstimator",
+    "ClassNamePrefixFeaturesOutMixin",
+    "ClassifierMixin",
     "HasMethods",
     "Interval",
     "Options",
+    "RegressorMixin",
     "StrOptions",
+    "TransformerMixin",
+    "available_if",
     "check_classification_targets",
     "check_feature_names_in",
     "check_sample_weight",
@@ -39,13 +45,34 @@ __all__ = [
     "validate_params",
 ]
 
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+if TYPE_CHECKING:
+    from jarf._sklearn_types import (
+        BaseEstimator,
+        ClassifierMixin,
+        ClassNamePrefixFeaturesOutMixin,
+        RegressorMixin,
+        TransformerMixin,
+        available_if,
+    )
+else:
+    from sklearn.base import (
+        BaseEstimator,
+        ClassifierMixin,
+        ClassNamePrefixFeaturesOutMixin,
+        RegressorMixin,
+        TransformerMixin,
+    )
+    from sklearn.utils.metaestimators import available_if
+
 
 def is_classifier(model: Any) -> bool:
     """Whether a model names classes; DaskXGBClassifier before 3.0 says so in the old way only."""
     return _is_classifier(model) or getattr(model, "_estimator_type", None) == "classifier"
 
 
-def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[Callable], Callable]:
+def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[Method], Method]:
     """Decorate ``fit``: parameters are checked before it, and it is all or nothing.
 
     A fit that fails or is interrupted leaves the estimator as it was: unfitted, or with what an
@@ -62,11 +89,11 @@ def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[Callable], 
     """
     checked = _fit_context(prefer_skip_nested_validation=prefer_skip_nested_validation)
 
-    def decorate(fit: Callable) -> Callable:
+    def decorate(fit: Method) -> Method:
         fit_checked = checked(fit)
 
         @wraps(fit)
-        def all_or_nothing(estimator, *args: Any, **kwargs: Any):
+        def all_or_nothing(estimator: Any, *args: Any, **kwargs: Any) -> Any:
             before = dict(vars(estimator))
             try:
                 return fit_checked(estimator, *args, **kwargs)
@@ -75,7 +102,7 @@ def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[Callable], 
                 vars(estimator).update(before)
                 raise
 
-        return all_or_nothing
+        return cast(Method, all_or_nothing)
 
     return decorate
 

@@ -127,6 +127,7 @@ def test_names_cannot_leave_the_folder(name):
         register(name, "classification")
 
 
+@pytest.mark.posix
 def test_links_out_of_the_folder_are_not_followed(frame, tmp_path):
     inside = tmp_path / "data"
     inside.mkdir()

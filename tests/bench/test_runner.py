@@ -203,6 +203,7 @@ def factory(setting):
 """
 
 
+@pytest.mark.posix
 def test_a_process_that_dies_costs_its_own_fit_only(tmp_path, monkeypatch):
     # In a module of its own, which workers can import; they do not know that of a test.
     (tmp_path / "dying_method.py").write_text(DYING)

@@ -13,7 +13,21 @@ BROWSER = (
 DRIVER = shutil.which("chromedriver")
 
 pytestmark = pytest.mark.skipif(
-    BROWSER is None or DRIVER is None, reason="no Chromium with its driver here"
+    BROWSER is None or DRIVER is None, reason="Chromium and chromedriver are not installed"
+)
+
+# No window, no request to anyone, and as root in a container (no sandbox, a small /dev/shm).
+ARGUMENTS = (
+    "--headless=new",
+    "--window-size=1280,900",
+    "--disable-gpu",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-extensions",
+    "--disable-sync",
+    "--no-sandbox",
+    "--disable-dev-shm-usage",
 )
 
 
@@ -21,7 +35,7 @@ pytestmark = pytest.mark.skipif(
 def chrome():
     options = webdriver.ChromeOptions()
     options.binary_location = BROWSER
-    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=1280,900"):
+    for argument in ARGUMENTS:
         options.add_argument(argument)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     driver = webdriver.Chrome(options=options, service=service.Service(DRIVER))

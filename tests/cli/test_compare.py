@@ -96,6 +96,7 @@ def test_a_missing_file_and_missing_packages(capsys, monkeypatch):
     assert "pip install 'jarf[bench]'" in capsys.readouterr().err
 
 
+@pytest.mark.posix
 def test_an_interrupt_stops_cleanly_and_the_same_command_continues(
     tmp_path, iris, capsys, interrupt
 ):

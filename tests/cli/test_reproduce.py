@@ -100,6 +100,7 @@ def test_read_only_folder(tmp_path, capsys):
     assert "cannot write results" in capsys.readouterr().err
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_interrupt_stops_cleanly(tmp_path, jobs, interrupt):
     out = tmp_path / "results"

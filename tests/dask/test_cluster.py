@@ -130,6 +130,8 @@ def dying(path, calls):
     return pass_on
 
 
+@pytest.mark.alone
+@pytest.mark.posix
 # Each pass reads 12 blocks: first for the sample, then (JARF) for the EJOP, then for the trees.
 @pytest.mark.parametrize(
     ("name", "settings", "calls"),
@@ -149,6 +151,8 @@ def test_a_lost_worker_does_not_change_the_answer(mortal, tmp_path, name, settin
     np.testing.assert_allclose(model.predict_proba(X), local.predict_proba(X))
 
 
+@pytest.mark.alone
+@pytest.mark.posix
 @others_warn
 @pytest.mark.parametrize(
     ("module", "name"), [("xgboost", "XGBClassifier"), ("lightgbm", "LGBMClassifier")]

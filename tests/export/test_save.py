@@ -96,7 +96,7 @@ def test_classifiers_come_back_with_the_same_bits(data, mixed_table, model, tmp_
     assert loaded.classes_.dtype == model.classes_.dtype
 
 
-@pytest.mark.parametrize("model", REGRESSORS, ids=repr)
+@pytest.mark.parametrize("model", REGRESSORS, ids=lambda model: type(model).__name__)
 def test_regressors_and_maps_come_back_with_the_same_bits(data, mixed_table, model, tmp_path):
     X, y = data
     assert_same_bits(model.fit(X, y), X, tmp_path / "a")

@@ -9,16 +9,22 @@ grow with the table but for one pass at the end.
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy import linalg
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
-from jarf._sklearn import Interval, check_classification_targets, fit_context
+from jarf._sklearn import (
+    BaseEstimator,
+    ClassifierMixin,
+    Interval,
+    RegressorMixin,
+    check_classification_targets,
+    fit_context,
+)
 
 # Rows are compared with the machine's own in blocks of this many.
 BLOCK_ROWS = 1024
@@ -34,13 +40,20 @@ class _KernelSurrogate(BaseEstimator):
         "random_state": ["random_state"],
     }
 
-    def __init__(self, n_rows=1000, *, n_refinements=3, ridge=1e-3, random_state=None):
+    def __init__(
+        self,
+        n_rows: int = 1000,
+        *,
+        n_refinements: int = 3,
+        ridge: float = 1e-3,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
         self.n_rows = n_rows
         self.n_refinements = n_refinements
         self.ridge = ridge
         self.random_state = random_state
 
-    def _fit_outputs(self, X, outputs, observed):
+    def _fit_outputs(self, X: np.ndarray, outputs: np.ndarray, observed: np.ndarray) -> Self:
         """Fit to ``outputs`` (n, k); ``observed`` names the one that refines the metric."""
         rows = self._choose_rows(len(X))
         self._mean = X.mean(axis=0)
@@ -99,7 +112,7 @@ class _KernelSurrogate(BaseEstimator):
             answer[block] = np.exp(distance / -self._bandwidth) @ self._weights
         return answer + self._centre
 
-    def gradients(self, X, output):
+    def gradients(self, X: np.ndarray, output: np.ndarray) -> np.ndarray:
         """Gradients of one output a row, in closed form.
 
         Parameters
@@ -114,7 +127,7 @@ class _KernelSurrogate(BaseEstimator):
         """
         return self._slopes((X - self._mean) / self._scale, output) / self._scale
 
-    def input_gradients(self, X):
+    def input_gradients(self, X: Any) -> np.ndarray:
         """Gradients of all outputs, in closed form.
 
         Parameters
@@ -165,7 +178,7 @@ class KernelSurrogateClassifier(ClassifierMixin, _KernelSurrogate):
     """
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y):
+    def fit(self, X: Any, y: Any) -> Self:
         """Fit the machine.
 
         Parameters
@@ -182,7 +195,7 @@ class KernelSurrogateClassifier(ClassifierMixin, _KernelSurrogate):
         self.classes_, codes = np.unique(y, return_inverse=True)
         return self._fit_outputs(X, np.eye(len(self.classes_))[codes], codes)
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: Any) -> np.ndarray:
         """Class probabilities: the machine's answers, cut to [0, 1] and made to sum to one.
 
         Parameters
@@ -198,7 +211,7 @@ class KernelSurrogateClassifier(ClassifierMixin, _KernelSurrogate):
         answer = np.clip(self._answer(X), 1e-9, None)
         return answer / answer.sum(axis=1, keepdims=True)
 
-    def predict(self, X):
+    def predict(self, X: Any) -> np.ndarray:
         """The likeliest class of each row.
 
         Parameters
@@ -243,7 +256,7 @@ class KernelSurrogateRegressor(RegressorMixin, _KernelSurrogate):
     """
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y):
+    def fit(self, X: Any, y: Any) -> Self:
         """Fit the machine.
 
         Parameters
@@ -261,7 +274,7 @@ class KernelSurrogateRegressor(RegressorMixin, _KernelSurrogate):
         # The metric is refined by the gradients of all outputs in turn.
         return self._fit_outputs(X, outputs, np.arange(len(X)) % outputs.shape[1])
 
-    def predict(self, X):
+    def predict(self, X: Any) -> np.ndarray:
         """The target of each row.
 
         Parameters

@@ -1,0 +1,53 @@
+# mypy: disable-error-code="empty-body"
+"""The public part of scikit-learn's base classes, with types; scikit-learn itself has none.
+
+To a type checker, a class with an untyped base has every attribute, and ``model.prdict(X)`` is
+accepted. Only type checkers import this file: at run time, the names of `jarf._sklearn` are
+scikit-learn's own classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal, Self, TypeVar
+
+import numpy as np
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+Request = bool | str | None
+
+
+class BaseEstimator:
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]: ...
+    def set_params(self, **params: Any) -> Self: ...
+    def get_metadata_routing(self) -> Any: ...
+    def set_fit_request(self, *, sample_weight: Request = ...) -> Self: ...
+    def set_score_request(self, *, sample_weight: Request = ...) -> Self: ...
+    def _validate_params(self) -> None: ...
+    def __sklearn_tags__(self) -> Any: ...
+
+
+class ClassifierMixin:
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float: ...
+    def __sklearn_tags__(self) -> Any: ...
+
+
+class RegressorMixin:
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float: ...
+    def __sklearn_tags__(self) -> Any: ...
+
+
+class TransformerMixin:
+    def fit_transform(self, *args: Any, **kwargs: Any) -> Any: ...
+    def set_output(self, *, transform: Literal["default", "pandas", "polars"] | None) -> Self: ...
+    def __sklearn_tags__(self) -> Any: ...
+
+
+class ClassNamePrefixFeaturesOutMixin:
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray: ...
+
+
+def available_if(check: Callable[[Any], Any]) -> Callable[[Method], Method]: ...
