@@ -24,7 +24,7 @@ import numpy as np
 
 import jarf
 from jarf.export import load, save
-from jarf.export._members import MANIFEST, read_members
+from jarf.export._members import MANIFEST, Budget, read_members
 
 EDGES = [0, 1, -1, 2, 2**31 - 1, -(2**31), 2**63, 1e308, float("inf"), True, None, "", "x" * 99]
 EDGES += [[], {}, [[]], {"float": "nan"}, {"tuple": []}, {"object": "os.system", "state": {}}]
@@ -131,7 +131,7 @@ def fuzz(cases: int, seed: int = 0) -> Counter:
         path = Path(folder) / "model.jarf"
         for model in models():
             save(model, path)
-            saved.append((path.read_bytes(), *read_members(path, 2**31, None)))
+            saved.append((path.read_bytes(), *read_members(path, Budget())))
     for case in range(cases):
         content = hostile(dice.choice(saved), dice)
         try:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from jarf._files import atomic_write
 from jarf.ensemble import JacobianFeatures, ObliqueForest
 from jarf.export._graph import Graph
 from jarf.export._table_graph import MISSING_TEXT, has_text, table_graph
@@ -75,7 +75,8 @@ def export_onnx(model, path=None):
         outputs = _predictor(graph, model, trees_graph(graph, trees_of(model), encoded))
     made = graph.model(outputs)
     if path is not None:
-        Path(path).write_bytes(made.SerializeToString())
+        with atomic_write(path) as stream:
+            stream.write(made.SerializeToString())
     return made
 
 
