@@ -4,6 +4,7 @@ from contextlib import suppress
 
 import numpy as np
 import pytest
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import (
     ExtraTreesClassifier,
     ExtraTreesRegressor,
@@ -11,6 +12,8 @@ from sklearn.ensemble import (
     RandomForestRegressor,
 )
 from sklearn.linear_model import LinearRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
 from jarf import (
@@ -166,6 +169,17 @@ def test_what_is_not_saved(data, tmp_path):
     assert not (tmp_path / "model").exists()
     with pytest.raises(FileNotFoundError):
         load(tmp_path / "model")
+
+
+def test_estimators_around_a_model_are_refused_with_the_way_out(data, tmp_path):
+    X, y = data
+    pipeline = make_pipeline(StandardScaler(), AxisForestClassifier(1)).fit(X, y > 0)
+    with pytest.raises(TypeError, match=r"A Pipeline cannot be saved\. .* pipeline\[-1\]"):
+        save(pipeline, tmp_path / "model")
+    calibrated = CalibratedClassifierCV(AxisForestClassifier(1), cv=2).fit(X, y > 0)
+    with pytest.raises(TypeError, match=r"calibrated\.calibrated_classifiers_\[k\]\.estimator"):
+        save(calibrated, tmp_path / "model")
+    assert not (tmp_path / "model").exists()
 
 
 # --- files that are refused -------------------------------------------------------------------

@@ -117,6 +117,26 @@ class EstimatorKind(Kind):
         return len(state) > 1  # fitted
 
 
+_WAYS_OUT = {
+    "Pipeline": "Hand over its last step, pipeline[-1], and apply the steps before it yourself. "
+    "The estimators of this library read tables as they come: they need no scaler, encoder or "
+    "imputer before them.",
+    "CalibratedClassifierCV": "It holds one model per fold: hand over "
+    "calibrated.calibrated_classifiers_[k].estimator for each k and average their calibrated "
+    "probabilities yourself; or fit one model and keep its calibration apart.",
+    "GridSearchCV": "Hand over its best_estimator_.",
+    "RandomizedSearchCV": "Hand over its best_estimator_.",
+    "TransformedTargetRegressor": "Hand over its regressor_ and undo the transformation yourself.",
+}
+
+
+def refuse_wrapper(model: Any, what: str) -> None:
+    """Refuse scikit-learn's estimators around a model, and say what to hand over instead."""
+    name = type(model).__name__
+    if name in _WAYS_OUT and type(model).__module__.startswith("sklearn."):
+        raise TypeError(f"A {name} cannot be {what}. {_WAYS_OUT[name]}")
+
+
 def check_names(model: Any) -> None:
     """Check names and classes against the number of columns and outputs."""
     names = getattr(model, "feature_names_in_", None)

@@ -23,6 +23,7 @@ from jarf.ensemble import (
 from jarf.export._checks import check_shares, require
 from jarf.export._classes import build, describe
 from jarf.export._codec import CannotWrite, Reader, Writer
+from jarf.export._kinds import refuse_wrapper
 from jarf.export._members import (
     MAX_BYTES,
     Budget,
@@ -74,6 +75,7 @@ def save(model, path) -> str:
     >>> np.array_equal(load(path, sha256=digest).predict(X), model.predict(X))
     True
     """
+    refuse_wrapper(model, "saved")
     check_is_fitted(model)
     if describe(model) is None:
         raise TypeError(f"{type(model).__name__} is not an estimator that a model file can hold.")
