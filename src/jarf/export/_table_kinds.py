@@ -16,6 +16,8 @@ from jarf.table import (
     LinearFill,
     Numbers,
     OneHot,
+    Ordered,
+    Part,
     TableEncoder,
     TableState,
     TargetMeans,
@@ -41,6 +43,7 @@ def table_kinds() -> list[Kind]:
         Kind(Numbers, numbers, _check_numbers),
         Kind(Levels, {"codes": "dict", "label": "text"}, _check_levels),
         Kind(OneHot, {"levels": "Levels"}),
+        Kind(Ordered, {"levels": "Levels", "has_missing": "bool"}),
         Kind(TargetMeans, means, _check_means),
         Kind(LinearFill, filling, _check_filling),
         Kind(ForestFill, {**filling, "forests": "dict"}, _check_forest_fill),
@@ -64,7 +67,7 @@ class _TableKind(Kind):
         if found.parts is None:
             require(np.isfinite(found.fill_values).all(), "a table without fill values")
         else:
-            known = all(isinstance(part, Numbers | OneHot | TargetMeans) for part in found.parts)
+            known = all(isinstance(part, Part) for part in found.parts)
             fits = 0 < len(found.parts) == len(found.fill_values)
             require(known and fits, "a table's columns are wrong")
         return TableEncoder.of_state(found)
