@@ -2,9 +2,11 @@
 
     python tests/export/fuzz_load.py --cases 100000
 
-Saved models are changed at random, in two ways: their bytes (flipped, cut, doubled), which the
-checksums should notice; and what they say (numbers of arrays, JSON values, whole parts), with
-checksums that are right again, as an attacker would make them.
+Saved models are changed at random, in three ways: their bytes (flipped, cut, doubled), which the
+checksums should notice; what they say (JSON values, whole parts); and their arrays, every member in
+every type (other values, another dtype, another shape, another array's place). The last two have
+checksums that are right again, as an attacker would make them. Whatever is loaded is then asked for
+everything that walks its trees, and its probabilities must be probabilities.
 """
 
 from __future__ import annotations
@@ -21,20 +23,49 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 
 import jarf
 from jarf.export import load, save
-from jarf.export._members import MANIFEST, read_members
+from jarf.export._members import MANIFEST, Budget, read_members
 
 EDGES = [0, 1, -1, 2, 2**31 - 1, -(2**31), 2**63, 1e308, float("inf"), True, None, "", "x" * 99]
 EDGES += [[], {}, [[]], {"float": "nan"}, {"tuple": []}, {"object": "os.system", "state": {}}]
 
 
+TYPES = ("bool", "int8", "uint8", "int32", "int64", "uint64", "float32", "float64")
+NUMBERS = (0, 1, -1, 2, -2, 127, 2**31 - 1, -(2**31), 2**62, 0.5, 1e38, -1e300, np.nan, np.inf)
+
+
+def finals(task):
+    """Final ensembles of other libraries, and a map for every tree."""
+    forest = RandomForestRegressor if task == "Regressor" else RandomForestClassifier
+    trees = ExtraTreesRegressor if task == "Regressor" else ExtraTreesClassifier
+    yield {"estimator": forest(2, random_state=0)}
+    yield {"estimator": trees(2, random_state=0), "share": "global"}
+    yield {"n_estimators": 2, "share": "per-tree"}
+    yield {"estimator": forest(2, random_state=0), "share": "per-tree"}
+    try:
+        import xgboost
+    except ImportError:
+        return
+    yield {"estimator": getattr(xgboost, f"XGB{task}")(n_estimators=2, max_depth=2, n_jobs=1)}
+
+
 def models():
-    """One small model of every estimator, on numbers with holes."""
+    """One small model of every estimator, on numbers with holes; JARF on every final ensemble."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(30, 3))
     X[::5, 1] = np.nan
+    for task in ("Classifier", "Regressor"):
+        y = X[:, 0] if task == "Regressor" else np.digitize(X[:, 0], [-0.5, 0.5])
+        for parameters in finals(task):
+            yield getattr(jarf, f"JARF{task}")(**parameters, random_state=0).fit(X, y)
     for name in sorted(jarf.__all__):
         kind = getattr(jarf, name)
         if hasattr(kind, "fit"):
@@ -78,6 +109,48 @@ def other_words(manifest: dict, dice: random.Random) -> None:
     parent[key] = copy.deepcopy(spare[name] if dice.random() < 0.5 else dice.choice(EDGES))
 
 
+def arrays(value):
+    """Every entry of a manifest that names an array."""
+    if isinstance(value, dict):
+        if "array" in value and "dtype" in value:
+            yield value
+        for part in value.values():
+            yield from arrays(part)
+    elif isinstance(value, list):
+        for part in value:
+            yield from arrays(part)
+
+
+def other_array(manifest: dict, members: dict, dice: random.Random) -> None:
+    """Change one array: its values, its type, its shape or which member it is."""
+    entries = list(arrays(manifest))
+    entry, other = dice.choice(entries), dice.choice(entries)
+    stroke = dice.randrange(4)
+    if stroke == 3:
+        keys = dice.choice((("array",), ("array", "dtype", "shape"), ("dtype",), ("shape",)))
+        entry |= {key: copy.deepcopy(other[key]) for key in keys}
+        return
+    try:
+        values = np.frombuffer(members[entry["array"]], entry["dtype"]).reshape(entry["shape"])
+    except (KeyError, TypeError, ValueError):  # changed before
+        return
+    with np.errstate(all="ignore"):
+        if stroke == 0 and values.size:
+            number = np.array(dice.choice(NUMBERS)).astype(values.dtype)
+            values = values.copy()
+            places = slice(None) if dice.random() < 0.3 else dice.randrange(values.size)
+            values.reshape(-1)[places] = number
+        elif stroke == 1:
+            entry["dtype"] = dice.choice(TYPES)
+            values = values.astype(entry["dtype"])
+        else:
+            n = dice.choice((0, 1, len(values) // 2, len(values) + 1, 2 * len(values)))
+            values = np.resize(values, (n, *values.shape[1:]))
+            entry["shape"] = list(values.shape)
+    name = f"data/other{len(members)}" if dice.random() < 0.5 else entry["array"]
+    entry["array"], members[name] = name, values.tobytes()
+
+
 def hostile(saved: tuple, dice: random.Random) -> bytes:
     """One changed file."""
     content, manifest, members = saved
@@ -85,7 +158,10 @@ def hostile(saved: tuple, dice: random.Random) -> bytes:
         return other_bytes(content, dice)
     manifest, members = copy.deepcopy(manifest), dict(members)
     for _ in range(dice.randrange(1, 4)):
-        if dice.random() < 0.6:
+        what = dice.random()
+        if what < 0.5:
+            other_array(manifest, members, dice)
+        elif what < 0.7:
             name = dice.choice(list(members))
             members[name] = other_bytes(members[name], dice)
         else:
@@ -116,11 +192,31 @@ def outcome(content: bytes, rows: np.ndarray) -> str:
         return "refused"
     try:
         answer = model.transform(rows) if hasattr(model, "transform") else model.predict(rows)
+        shares = model.predict_proba(rows) if hasattr(model, "predict_proba") else np.ones((1, 1))
     except ValueError:  # a model of other columns says so
         return "refused when asked"
     numbers = answer.dtype.kind in "fiub"
     assert not numbers or np.isfinite(answer).all(), "a loaded model gives no finite answer"
+    whole = (np.abs(shares.sum(axis=1) - 1) < 1e-5) & (shares >= 0).all(axis=1)
+    assert whole.all(), "probabilities are none"
+    walk_everywhere(model, rows)
     return "answers"
+
+
+def walk_everywhere(model, rows: np.ndarray) -> None:
+    """Ask for all that walks trees: what is out of bounds shows here, or to a sanitizer."""
+    if hasattr(model, "apply"):
+        model.apply(rows)
+        model.split_normals()
+    if hasattr(model, "feature_importances_"):
+        assert np.isfinite(model.feature_importances_).all(), "importances are not finite"
+    final = getattr(model, "estimator_", None)
+    for forest in (final, *getattr(final, "trees_", ())):
+        if hasattr(forest, "decision_path"):
+            forest.decision_path(np.zeros((4, forest.n_features_in_), np.float32))
+    filling = model.table_.filling_
+    for forest in getattr(filling, "forests", {}).values():
+        forest.decision_path(np.zeros((4, forest.n_features_in_), np.float32))
 
 
 def fuzz(cases: int, seed: int = 0) -> Counter:
@@ -131,7 +227,7 @@ def fuzz(cases: int, seed: int = 0) -> Counter:
         path = Path(folder) / "model.jarf"
         for model in models():
             save(model, path)
-            saved.append((path.read_bytes(), *read_members(path, 2**31, None)))
+            saved.append((path.read_bytes(), *read_members(path, Budget())))
     for case in range(cases):
         content = hostile(dice.choice(saved), dice)
         try:

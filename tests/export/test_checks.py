@@ -8,7 +8,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 from jarf import JARFClassifier, SPORFClassifier
 from jarf.export import load, save
-from jarf.export._members import read_members, write_members
+from jarf.export._members import Budget, read_members, write_members
 from jarf.inspection._models import answers
 
 X = np.random.default_rng(0).normal(size=(120, 4))
@@ -46,8 +46,8 @@ def files(tmp_path_factory):
 
 
 def spoil(path, target, name, change):
-    manifest, members = read_members(path, 2**30, None)
-    found = [entry for where, entry in entries(manifest["model"]) if name in where]
+    manifest, members = read_members(path, Budget())
+    found = [entry for where, entry in entries(manifest["model"]) if {*name.split(".")} <= {*where}]
     assert found
     array = change(array_of(found[0], members))
     members = {**members, found[0]["array"]: array.tobytes()}
@@ -72,6 +72,12 @@ def into_inner(column, value):
     return change
 
 
+def wrapped(starts):
+    """Starts whose differences are positive only because 32 bits overflow."""
+    starts[1:3] = 2**31 - 1, -(2**31)
+    return starts
+
+
 @pytest.mark.parametrize(
     ("file", "name", "change"),
     [
@@ -90,6 +96,9 @@ def into_inner(column, value):
         ("oblique", "values", put((0, 0), 7.0)),
         ("oblique", "values", put((-1, 0), np.inf)),
         ("oblique", "feature_scales_", put(0, np.nan)),
+        ("oblique", "values", put((-1, slice(None)), [2.0, -1.0, 0.0])),  # no probabilities
+        ("oblique", "forest_.weights", put(0, 0.0)),
+        ("oblique", "starts", lambda starts: wrapped(starts)),
         ("sklearn", "left_child", put(0, 0)),
         ("sklearn", "right_child", put(0, 10**6)),
         ("sklearn", "left_child", put(0, -1)),
@@ -99,6 +108,12 @@ def into_inner(column, value):
         ("sklearn", "sizes", put(0, 1)),
         ("sklearn", "sizes", put(0, -1)),
         ("sklearn", "values", put((0, 0, 0), np.nan)),
+        ("sklearn", "values", put((slice(None), 0), [2.0, -1.0, 0.0])),  # no probabilities
+        ("sklearn", "right_child", lambda right: np.where(right > 0, right - 1, right)),  # a DAG
+        ("sklearn", "n_node_samples", put(0, -1)),
+        ("sklearn", "weighted_n_node_samples", put(0, 0.0)),
+        ("sklearn", "impurity", put(0, np.nan)),
+        ("sklearn", "missing_go_to_left", put(0, 2)),
         ("mapped", "scale", put(0, 0.0)),
         ("mapped", "matrix", put((0, 0), np.nan)),
         ("mapped", "fill_values", put(0, np.nan)),
@@ -110,10 +125,59 @@ def test_spoiled_arrays_are_refused(files, tmp_path, file, name, change):
         load(tmp_path / "spoiled")
 
 
+def test_depths_are_counted_and_not_read(files, tmp_path):
+    """scikit-learn's decision_path trusts a tree's depth and writes past an array."""
+    manifest, members = read_members(files / "sklearn", Budget())
+    trees = dict(manifest["model"]["state"]["estimator_"]["state"]["trees"]["dict"])
+    assert "depths" not in trees
+    loaded = load(files / "sklearn").estimator_
+    for tree in loaded.estimators_:
+        known = tree.tree_.compute_node_depths()
+        assert tree.tree_.max_depth == known.max() - 1
+    indicator, _ = loaded.decision_path(X)
+    assert indicator.shape[0] == len(X)
+    zeros = {"array": "data/zeros", "dtype": "int64", "shape": [2], "order": "C"}
+    manifest["model"]["state"]["estimator_"]["state"]["trees"]["dict"].append(["depths", zeros])
+    write_members(
+        tmp_path / "old", {"model": manifest["model"]}, {**members, "data/zeros": bytes(16)}
+    )
+    with pytest.raises(ValueError, match="trees with other fields"):
+        load(tmp_path / "old")
+
+
+def test_sizes_whose_sum_overflows_are_refused(files, tmp_path):
+    """Four times 2**62 is zero: np.repeat would write past an array."""
+    manifest, members = read_members(files / "sklearn", Budget())
+    trees = dict(manifest["model"]["state"]["estimator_"]["state"]["trees"]["dict"])
+    sizes = array_of(trees["sizes"], members)
+    sizes = np.concatenate([sizes, np.full(4, 2**62)])
+    trees["sizes"]["shape"] = [len(sizes)]
+    spoiled = {**members, trees["sizes"]["array"]: sizes.tobytes()}
+    write_members(tmp_path / "spoiled", {"model": manifest["model"]}, spoiled)
+    with pytest.raises(ValueError, match="a forest without trees"):
+        load(tmp_path / "spoiled")
+
+
+@pytest.mark.parametrize("name", ["sizes", "values", "left_child", "feature", "threshold"])
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64", "uint64", "bool"])
+def test_members_of_another_type_are_refused(files, tmp_path, name, dtype):
+    manifest, members = read_members(files / "sklearn", Budget())
+    trees = dict(manifest["model"]["state"]["estimator_"]["state"]["trees"]["dict"])
+    array = array_of(trees[name], members)
+    if array.dtype == dtype:
+        return
+    trees[name]["dtype"] = dtype
+    with np.errstate(invalid="ignore"):
+        spoiled = {**members, trees[name]["array"]: array.astype(dtype).tobytes()}
+    write_members(tmp_path / "spoiled", {"model": manifest["model"]}, spoiled)
+    with pytest.raises(ValueError, match="not a sound model file"):
+        load(tmp_path / "spoiled")
+
+
 @pytest.mark.parametrize("file", ["oblique", "sklearn", "mapped"])
 def test_random_damage_is_refused_or_harmless(files, tmp_path, file):
     """Whatever is loaded can be asked for predictions."""
-    manifest, members = read_members(files / file, 2**30, None)
+    manifest, members = read_members(files / file, Budget())
     rng = np.random.default_rng(0)
     places = list(entries(manifest["model"]))
     for _ in range(150):
@@ -135,7 +199,7 @@ def test_random_damage_is_refused_or_harmless(files, tmp_path, file):
 
 @pytest.mark.parametrize("file", ["oblique", "sklearn", "mapped"])
 def test_random_edits_of_the_manifest_are_refused_or_harmless(files, tmp_path, file):
-    manifest, members = read_members(files / file, 2**30, None)
+    manifest, members = read_members(files / file, Budget())
     rng = np.random.default_rng(0)
     values = [None, -1, 10**12, "evil", [], {"dict": []}, {"float": "nan"}, True, {"tuple": [1]}]
     for _ in range(150):

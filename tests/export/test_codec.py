@@ -9,7 +9,7 @@ from jarf.export._codec import CannotWrite, Reader, Writer
 from jarf.export._members import UnsoundFile
 
 
-def refuse(name, state):
+def refuse(name, state, budget):
     raise UnsoundFile(name)
 
 

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 from sklearn.base import is_classifier
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import (
     ExtraTreesClassifier,
     ExtraTreesRegressor,
@@ -8,9 +9,12 @@ from sklearn.ensemble import (
     RandomForestRegressor,
 )
 from sklearn.linear_model import LinearRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from jarf import (
     AxisForestClassifier,
+    AxisForestRegressor,
     CanonicalCorrelationForestClassifier,
     JacobianFeatures,
     JacobianForestClassifier,
@@ -103,6 +107,25 @@ def test_classifiers_on_ten_thousand_rows(data, model, bounds):
 def test_regressors_on_ten_thousand_rows(data, model):
     X, y, rows = data
     assert_same(model.fit(X, y), rows)
+
+
+@pytest.mark.parametrize("model", [*REGRESSORS, AxisForestRegressor(10, random_state=0)], ids=repr)
+@pytest.mark.parametrize(("offset", "slope"), [(1e7, 5.0), (1.7e9, 1.0), (-1e12, 1e3)])
+def test_responses_far_from_zero(data, model, offset, slope):
+    """Leaves are float32: the offset goes past them."""
+    X, _, rows = data
+    y = offset + slope * X[:, 0]
+    found, known = run(model.fit(X, y), rows)[0], model.predict(rows)
+    np.testing.assert_allclose(found, known, rtol=0, atol=1e-5 * y.std() + 1e-15 * abs(offset))
+
+
+def test_a_single_leaf_far_away_does_not_cost_the_others_their_precision(data):
+    X, y, rows = data
+    y = np.where(np.arange(len(y)) == 0, 1e12, y)
+    model = AxisForestRegressor(1, bootstrap=False, random_state=0).fit(X, y)
+    found, known = run(model, rows)[0], model.predict(rows)
+    near = np.abs(known) < 1e6
+    np.testing.assert_allclose(found[near], known[near], rtol=0, atol=1e-3)
 
 
 @pytest.mark.parametrize(
@@ -231,6 +254,28 @@ def test_what_is_refused(data, mixed_table):
         export_onnx(SPORFRegressor(1).fit(frame, response))
     with pytest.raises(ValueError, match="X has 2 columns"):
         onnx_inputs(AxisForestClassifier(1).fit(X, y > 0), X[:, :2])
+
+
+def test_labels_beyond_64_bits_are_refused(data):
+    X, y, _ = data
+    labels = np.array([1, 2**63 + 5], dtype=np.uint64)[(y > 0).astype(int)]
+    with pytest.raises(ValueError, match=f"label {2**63 + 5} does not fit"):
+        export_onnx(AxisForestClassifier(1).fit(X, labels))
+    labels = np.array([1, 2**63 - 1], dtype=np.uint64)[(y > 0).astype(int)]
+    model = AxisForestClassifier(1).fit(X, labels)
+    np.testing.assert_array_equal(run(model, X)[0].astype(np.uint64), model.predict(X))
+
+
+def test_estimators_around_a_model_are_refused_with_the_way_out(data):
+    X, y, _ = data
+    pipeline = make_pipeline(StandardScaler(), AxisForestClassifier(1)).fit(X, y > 0)
+    with pytest.raises(TypeError, match=r"A Pipeline cannot be exported\. .* pipeline\[-1\]"):
+        export_onnx(pipeline)
+    assert export_onnx(pipeline[-1])
+    calibrated = CalibratedClassifierCV(AxisForestClassifier(1), cv=2).fit(X, y > 0)
+    with pytest.raises(TypeError, match="A CalibratedClassifierCV cannot be exported"):
+        export_onnx(calibrated)
+    assert export_onnx(calibrated.calibrated_classifiers_[0].estimator)
 
 
 def test_h_in_factors_is_refused():

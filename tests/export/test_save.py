@@ -1,8 +1,10 @@
 import json
 import zipfile
+from contextlib import suppress
 
 import numpy as np
 import pytest
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import (
     ExtraTreesClassifier,
     ExtraTreesRegressor,
@@ -10,6 +12,8 @@ from sklearn.ensemble import (
     RandomForestRegressor,
 )
 from sklearn.linear_model import LinearRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
 from jarf import (
@@ -26,7 +30,7 @@ from jarf import (
     SPORFRegressor,
 )
 from jarf.export import load, save
-from jarf.export._members import read_members, write_members
+from jarf.export._members import Budget, read_members, write_members
 from jarf.geometry import LowRankPreconditioner
 from jarf.inspection import EJOPSpectrumDisplay, explain_split, shapley_values
 
@@ -180,6 +184,17 @@ def test_what_is_not_saved(data, tmp_path):
         load(tmp_path / "model")
 
 
+def test_estimators_around_a_model_are_refused_with_the_way_out(data, tmp_path):
+    X, y = data
+    pipeline = make_pipeline(StandardScaler(), AxisForestClassifier(1)).fit(X, y > 0)
+    with pytest.raises(TypeError, match=r"A Pipeline cannot be saved\. .* pipeline\[-1\]"):
+        save(pipeline, tmp_path / "model")
+    calibrated = CalibratedClassifierCV(AxisForestClassifier(1), cv=2).fit(X, y > 0)
+    with pytest.raises(TypeError, match=r"calibrated\.calibrated_classifiers_\[k\]\.estimator"):
+        save(calibrated, tmp_path / "model")
+    assert not (tmp_path / "model").exists()
+
+
 # --- files that are refused -------------------------------------------------------------------
 
 
@@ -231,6 +246,40 @@ def test_truncated_files_are_refused(saved, keep):
         load(saved)
 
 
+@pytest.mark.parametrize("place", ["offset of a member", "start of the list"])
+def test_offsets_that_lead_out_of_the_file_are_refused(saved, place):
+    """Damage that makes zipfile seek to nowhere is no error of the disk."""
+    content = bytearray(saved.read_bytes())
+    at = content.rindex(b"PK\x05\x06") + 16
+    if place == "offset of a member":
+        at = content.index(b"PK\x01\x02") + 42
+    content[at : at + 4] = (2**32 - 2).to_bytes(4, "little")
+    saved.write_bytes(content)
+    with pytest.raises(ValueError, match="not a sound model file"):
+        load(saved)
+
+
+def test_random_damage_is_refused_by_value_errors(saved):
+    content = saved.read_bytes()
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        changed = bytearray(content)
+        for place in rng.integers(len(content), size=rng.integers(1, 9)):
+            changed[-1 - place // 8 if rng.random() < 0.5 else place] = rng.integers(256)
+        saved.write_bytes(changed)
+        with suppress(ValueError):
+            load(saved)
+
+
+def test_files_that_cannot_be_opened(saved, tmp_path):
+    with pytest.raises(FileNotFoundError):
+        load(tmp_path / "nothing")
+    with pytest.raises(OSError):  # noqa: PT011
+        load(tmp_path)
+    with open(saved, "rb") as stream:
+        assert load(stream).n_features_in_ == 4
+
+
 def test_another_file_is_not_the_one_asked_for(saved):
     with pytest.raises(ValueError, match="SHA-256"):
         load(saved, sha256="0" * 64)
@@ -239,7 +288,7 @@ def test_another_file_is_not_the_one_asked_for(saved):
 def test_bombs_are_refused(saved):
     with pytest.raises(ValueError, match="max_bytes=1000"):
         load(saved, max_bytes=1000)
-    manifest, members = read_members(saved, 2**30, None)
+    manifest, members = read_members(saved, Budget())
     write_members(saved, {"model": manifest["model"]}, {**members, "data/x": bytes(10**7)})
     with pytest.raises(ValueError, match="would unpack to"):
         load(saved, max_bytes=10**6)
@@ -254,7 +303,7 @@ def test_members_that_are_not_listed_are_refused(saved, name):
 
 
 def test_other_archives_and_versions_are_refused(saved):
-    manifest, members = read_members(saved, 2**30, None)
+    manifest, members = read_members(saved, Budget())
     write_members(saved, {"model": manifest["model"], "version": 99}, members)
     with pytest.raises(ValueError, match="version 99"):
         load(saved)
@@ -281,7 +330,7 @@ def test_deep_manifests_are_refused(saved):
 
 def edit(path, change):
     """Write a file again, hashes and all, after ``change(model, members)``."""
-    manifest, members = read_members(path, 2**30, None)
+    manifest, members = read_members(path, Budget())
     members = dict(members)
     change(manifest["model"], members)
     write_members(path, {"model": manifest["model"]}, members)

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from sklearn.ensemble import RandomForestClassifier
 
 from jarf import (
     EJOP,
@@ -7,9 +8,15 @@ from jarf import (
     JacobianPreconditioner,
     JARFClassifier,
     SPORFClassifier,
+    expected_jacobian_outer_product,
 )
 from jarf.datasets import make_rotated_halfspace
-from jarf.inspection import EJOPLoadingsDisplay, EJOPSpectrumDisplay, SensitivityDisplay
+from jarf.inspection import (
+    AlignmentDisplay,
+    EJOPLoadingsDisplay,
+    EJOPSpectrumDisplay,
+    SensitivityDisplay,
+)
 
 DISPLAYS = [EJOPSpectrumDisplay, EJOPLoadingsDisplay, SensitivityDisplay]
 
@@ -107,3 +114,13 @@ def test_what_is_refused(data):
         SensitivityDisplay.from_ejop(np.eye(3), feature_names=["a", "b"])
     with pytest.raises(ValueError, match="kind must be"):
         EJOPLoadingsDisplay.from_ejop(np.eye(3), kind="pie")
+
+
+@pytest.mark.parametrize("display", [SensitivityDisplay, EJOPSpectrumDisplay, AlignmentDisplay])
+def test_a_model_of_another_library_is_refused_with_the_way_out(data, display):
+    X, y = data
+    model = RandomForestClassifier(5, random_state=0).fit(X, y)
+    with pytest.raises(TypeError, match=r"is not a model of this library\. .*from_ejop"):
+        display.from_estimator(model, X, y)
+    ejop = expected_jacobian_outer_product(model, X, y)  # the way out
+    assert len(SensitivityDisplay.from_ejop(ejop).sensitivities) == X.shape[1]

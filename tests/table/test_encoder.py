@@ -76,7 +76,7 @@ def test_new_rows():
     )
     with pytest.raises(ValueError, match="column 'colour' held text in fit"):
         table.encode(read_columns(new.assign(colour=[1, 2])))
-    with pytest.raises(ValueError, match="column 'n' holds text"):
+    with pytest.raises(ValueError, match="column 'n' held numbers in fit"):
         table.encode(read_columns(new.assign(n=["a", "b"])))
     with pytest.raises(ValueError, match="column 'n' holds infinity"):
         table.encode(read_columns(new.assign(n=[np.inf, 1])))

@@ -33,6 +33,8 @@ from jarf.trees import ClassTarget, ResponseTarget, Target
 
 # Rows that the switch learns from at most, two thirds of all.
 MAX_LEARN = 4000
+# Each direction is a dense column of the result.
+MOST_DIRECTIONS = 1000
 # Shorter than a forest's: its directions were measured with that.
 STEP = 0.5
 
@@ -54,7 +56,8 @@ class JacobianFeatures(TransformerMixin, BaseEstimator):
     Parameters
     ----------
     n_directions : int, default=None
-        Number of columns to append. None: as many as ``X`` has, at least 4 and at most 32.
+        Number of columns to append, at most 1,000. None: as many as ``X`` has, at least 4 and at
+        most 32.
     sources : tuple of {"forest", "whitened", "kernel"}, default=("forest", "whitened", "kernel")
         Surrogates whose gradients are used.
     switch : {"auto", "on"} or estimator, default="auto"
@@ -100,7 +103,7 @@ class JacobianFeatures(TransformerMixin, BaseEstimator):
     table_: TableEncoder
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
-        "n_directions": [Interval(Integral, 1, None, closed="left"), None],
+        "n_directions": [Interval(Integral, 1, MOST_DIRECTIONS, closed="both"), None],
         "sources": [tuple, list],
         "switch": [StrOptions({"auto", "on"}), HasMethods(["fit", "predict"])],
         "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],

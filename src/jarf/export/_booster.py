@@ -12,21 +12,45 @@ from typing import Any
 import numpy as np
 
 from jarf.export._checks import check_children, require
+from jarf.export._members import UnsoundFile
 
 NO_PARENT = 2**31 - 1
+# Objectives and their settings. Those of classifiers give probabilities; only "multi:softprob"
+# has an output per class. All other objectives are refused.
+_PROBABILITIES = {
+    "binary:logistic": "reg_loss_param",
+    "reg:logistic": "reg_loss_param",
+    "multi:softprob": "softmax_multiclass_param",
+}
+_RESPONSES = {
+    "reg:squarederror": "reg_loss_param",
+    "reg:squaredlogerror": None,
+    "reg:logistic": "reg_loss_param",
+    "binary:logistic": "reg_loss_param",
+    "reg:absoluteerror": None,
+    "reg:pseudohubererror": "pseudo_huber_param",
+    "reg:quantileerror": "quantile_loss_param",
+    "count:poisson": "poisson_regression_param",
+    "reg:gamma": "reg_loss_param",
+    "reg:tweedie": "tweedie_regression_param",
+}
+_LOGISTIC = ("binary:logistic", "reg:logistic")
+_POSITIVE = ("count:poisson", "reg:gamma", "reg:tweedie")
 _INTEGERS = ("left_children", "right_children", "parents", "split_indices")
 _FLAGS = ("default_left", "split_type")
 _NUMBERS = ("split_conditions", "base_weights", "sum_hessian", "loss_changes")
 _EMPTY = ("categories", "categories_nodes", "categories_segments", "categories_sizes")
 
 
-def checked_booster(content: bytes) -> bytes:
+def checked_booster(content: bytes, classifies: bool) -> bytes:
     """Return the same model as JSON that XGBoost can read without harm.
 
     Parameters
     ----------
     content : bytes
         JSON as ``Booster.save_raw("json")`` writes it.
+    classifies : bool
+        Whether it belongs to a classifier.
 
     Returns
     -------
@@ -43,12 +67,14 @@ def checked_booster(content: bytes) -> bytes:
     )
     for name in ("feature_names", "feature_types"):
         require(learner.get(name, []) == [], "XGBoost's columns have names of their own")
-    _check_texts(learner.get("attributes", {}))
-    _check_texts({k: v for k, v in learner["objective"].items() if not isinstance(v, dict)})
-    for part in learner["objective"].values():
-        _check_texts(part if isinstance(part, dict) else {})
-    n_features, n_groups = _check_facts(learner["learner_model_param"])
-    _check_model(learner["gradient_booster"], n_features, n_groups)
+    n_features, n_groups, scores = _check_facts(learner["learner_model_param"])
+    _check_objective(learner["objective"], classifies, n_groups, scores)
+    largest = _check_model(learner["gradient_booster"], n_features, n_groups)
+    fine = (np.abs(scores) + largest <= np.finfo(np.float32).max / 2).all()
+    require(fine, "XGBoost's scores overflow")
+    learner["attributes"] = _known_attributes(
+        learner.get("attributes", {}), learner["gradient_booster"]["model"]
+    )
     return json.dumps(whole).encode()
 
 
@@ -70,7 +96,41 @@ def _integers(values: Any, n: int) -> bool:
     return isinstance(values, list) and len(values) == n and all(type(v) is int for v in values)
 
 
-def _check_facts(facts: dict[str, Any]) -> tuple[int, int]:
+def _check_objective(found: Any, classifies: bool, n_groups: int, scores: np.ndarray) -> None:
+    """Check that the objective is known, and that its settings are those of the model."""
+    known = _PROBABILITIES if classifies else _RESPONSES
+    name = found.get("name") if isinstance(found, dict) else None
+    if not isinstance(name, str) or name not in known:
+        kind = "classifier" if classifies else "regressor"
+        raise UnsoundFile(
+            f"XGBoost's objective {name!r} is none of a {kind} that is kept: {', '.join(known)}"
+        )
+    settings = known[name]
+    _check_keys(found, {"name"}, {settings} if settings else set())
+    values = found.get(settings, {})
+    _check_texts(values)
+    for value in values.values():
+        numbers = np.atleast_1d(np.array(json.loads(value, parse_constant=_refuse), np.float64))
+        fine = numbers.shape == (1,) and np.isfinite(numbers).all()
+        require(fine, "XGBoost's settings are wrong")
+    many = name == "multi:softprob"
+    fits = not many or int(values.get("num_class", "0")) == n_groups
+    require(fits and many == (n_groups > 1), "XGBoost's objective is of other classes")
+    inside = (scores > 0).all() and (name in _POSITIVE or (scores < 1).all())
+    free = name not in (*_LOGISTIC, *_POSITIVE)
+    require(free or inside, "XGBoost's base score is outside the range of its objective")
+
+
+def _known_attributes(attributes: Any, model: dict[str, Any]) -> dict[str, str]:
+    """Keep what XGBoost itself reads; the best round, if there is one, is one of its rounds."""
+    _check_texts(attributes)
+    best, n_rounds = attributes.get("best_iteration", "0"), len(model["iteration_indptr"]) - 1
+    require(0 <= int(best) < max(1, n_rounds), "XGBoost's best round is none of its rounds")
+    kept = ("best_iteration", "best_score", "scikit_learn")
+    return {name: attributes[name] for name in kept if name in attributes}
+
+
+def _check_facts(facts: dict[str, Any]) -> tuple[int, int, np.ndarray]:
     known = {"base_score", "num_class", "num_feature"}
     _check_keys(facts, known, {"boost_from_average", "num_target"})
     _check_texts(facts)
@@ -81,10 +141,11 @@ def _check_facts(facts: dict[str, Any]) -> tuple[int, int]:
     scores = np.atleast_1d(np.array(json.loads(facts["base_score"]), dtype=np.float64))
     fine = scores.shape in ((1,), (n_groups,)) and np.isfinite(scores).all()
     require(fine, "XGBoost's base score is wrong")
-    return n_features, n_groups
+    return n_features, n_groups, scores
 
 
-def _check_model(booster: dict[str, Any], n_features: int, n_groups: int) -> None:
+def _check_model(booster: dict[str, Any], n_features: int, n_groups: int) -> np.ndarray:
+    """Check the trees; return the largest score of each class that they can add up to."""
     _check_keys(booster, {"model", "name"})
     require(booster["name"] == "gbtree", "XGBoost's booster is not gbtree")
     model = booster["model"]
@@ -103,11 +164,14 @@ def _check_model(booster: dict[str, Any], n_features: int, n_groups: int) -> Non
     fine = isinstance(rounds, list) and _integers(rounds, len(rounds)) and sorted(rounds) == rounds
     fine = fine and len(rounds) > 0 and rounds[0] == 0 and rounds[-1] == len(trees)
     require(fine, "XGBoost's rounds are not those of its trees")
+    largest = np.zeros(n_groups)
     for number, tree in enumerate(trees):
-        _check_tree(tree, number, n_features)
+        largest[groups[number]] += _check_tree(tree, number, n_features)
+    return largest
 
 
-def _check_tree(tree: dict[str, Any], number: int, n_features: int) -> None:
+def _check_tree(tree: dict[str, Any], number: int, n_features: int) -> float:
+    """Check one tree; return its largest leaf, without its sign."""
     _check_keys(tree, {*_INTEGERS, *_FLAGS, *_NUMBERS, *_EMPTY, "id", "tree_param"})
     require(type(tree["id"]) is int and tree["id"] == number, "XGBoost's tree has another number")
     require(all(tree[name] == [] for name in _EMPTY), "XGBoost's tree has categories")
@@ -128,6 +192,8 @@ def _check_tree(tree: dict[str, Any], number: int, n_features: int) -> None:
     require(not any(tree["split_type"]), "XGBoost's tree splits categories")
     require(set(tree["default_left"]) <= {0, 1}, "XGBoost's tree has a third side")
     _check_nodes(n_features, *(np.array(tree[name], dtype=np.int64) for name in _INTEGERS))
+    leaves = np.array(tree["left_children"]) == -1
+    return float(np.abs(np.array(tree["split_conditions"])[leaves]).max(initial=0.0))
 
 
 def _check_nodes(n_features: int, left, right, parents, feature) -> None:

@@ -35,6 +35,7 @@ CHECKS = {
     "labels": lambda value: isinstance(value, np.ndarray) and value.ndim == 1 and len(value) > 0,
     "ints": lambda value: _array(value, 1, "iu"),
     "bools": lambda value: _array(value, 1, "b"),
+    "floats": lambda value: isinstance(value, np.ndarray) and value.dtype.kind == "f",
     "bytes": lambda value: isinstance(value, bytes),
     "list": lambda value: isinstance(value, list),
     "dict": lambda value: isinstance(value, dict),
@@ -69,13 +70,45 @@ def check_children(left, right, is_leaf, starts, what: str) -> None:
     """
     n_nodes = len(is_leaf)
     starts = np.asarray(starts, dtype=np.int64)
-    fine = len(starts) > 0 and starts[0] == 0 and (np.diff(starts) > 0).all()
+    fine = len(starts) > 0 and starts[0] == 0 and (starts[1:] > starts[:-1]).all()
     require(fine and starts[-1] < n_nodes, f"{what}: trees without a root")
     node = np.arange(n_nodes)
     end = np.append(starts[1:], n_nodes)[np.searchsorted(starts, node, side="right") - 1]
     for child in (left, right):
         inside = (child > node) & (child < end)
         require((inside | is_leaf).all(), f"{what}: a node points outside its tree or back")
+
+
+def node_depths(left, right, is_leaf, starts, what: str) -> np.ndarray:
+    """Depth of every node of checked trees; nodes with two parents, or none, are refused.
+
+    Parameters
+    ----------
+    left, right, is_leaf, starts, what : as in :func:`check_children`
+
+    Returns
+    -------
+    ndarray of shape (n_nodes,)
+    """
+    node = np.arange(len(is_leaf))
+    inner = node[~is_leaf]
+    children = np.concatenate([left[inner], right[inner]])
+    n_parents = np.bincount(children, minlength=len(node))
+    n_parents[starts] += 1
+    require((n_parents == 1).all(), f"{what}: a node has two parents, or none")
+    above = node.copy()
+    above[children] = np.concatenate([inner, inner])
+    depth = (above != node).astype(np.int64)
+    while (above != above[above]).any():  # twice as far up in every round
+        depth += depth[above]
+        above = above[above]
+    return depth
+
+
+def check_shares(values: np.ndarray, what: str) -> None:
+    """Check that rows are probabilities: none negative, and their sum is one."""
+    fine = (values >= 0).all() and (np.abs(values.sum(axis=-1) - 1.0) <= 1e-6).all()
+    require(fine, f"{what}: shares of classes that are no probabilities")
 
 
 def check_forest(forest: Forest) -> None:
@@ -100,10 +133,12 @@ def check_forest(forest: Forest) -> None:
     require(not np.isnan(nodes["threshold"][~leaf]).any(), "a threshold is not a number")
     starts = forest.starts
     fine = n_projections >= 0 and starts[0] == 0 and starts[-1] == len(forest.loadings)
-    require(fine and (np.diff(starts) > 0).all(), "projections overlap or are empty")
+    require(fine and (starts[1:] > starts[:-1]).all(), "projections overlap or are empty")
     require(len(forest.features) == len(forest.loadings), "loadings without a column")
     inside = (forest.features >= 0) & (forest.features < forest.n_features)
     require(inside.all(), "a loading is of a column that is not there")
+    weighed = (forest.weights >= 0).all() and (forest.weights[forest.roots] > 0).all()
+    require(weighed, "a tree without weight")
     pure = forest.n_pure in (0, values.shape[1]) and forest.n_pure <= len(values)
     require(pure, "the number of pure leaves is wrong")
     ones = np.eye(forest.n_pure, values.shape[1])

@@ -17,7 +17,7 @@ import jarf.ensemble as ours
 from jarf.export._checks import check_forest, check_map, require
 from jarf.export._codec import CannotWrite, Writer
 from jarf.export._kinds import EstimatorKind, Kind, check_names
-from jarf.export._members import UnsoundFile
+from jarf.export._members import Budget, UnsoundFile
 from jarf.export._peers import BoosterKind, ForestKind, check_sklearn
 from jarf.export._table_kinds import table_kinds
 from jarf.geometry import JacobianPreconditioner, Learned, LinearMap, LowRankPreconditioner
@@ -43,12 +43,12 @@ def describe(value: Any) -> tuple[str, dict] | None:
     return name, kind.state(value)
 
 
-def build(name: str, state: dict) -> Any:
+def build(name: str, state: dict, budget: Budget) -> Any:
     """Put an object of a listed class together; any other class is refused."""
     kind = kinds().get(name)
     if kind is None:
         raise UnsoundFile(f"it names the class {name!r}, which is not among those that are loaded")
-    return kind.build(state)
+    return kind.build(state, budget)
 
 
 @cache
@@ -83,6 +83,7 @@ def _parts() -> list[Kind]:
     linear = {"mean": "vector", "scale": "vector", "matrix": "matrix|LowRankPreconditioner|none"}
     geometry = {"name": "text", "sources": "tuple", "n_loadings": "count", "local": "bool"}
     geometry |= {"power": "number", "bootstrap": "bool", "axes": "bool"}
+    wide = {"factor": "csr_array", "weight": "number", "n_probes": "count"}
     race = {"winners": "tuple", "rows": "list", "sizes": "dict", "min_samples_split": "count"}
     per_tree = {"classifies": "bool", "maps_": "list", "trees_": "list"}
     sizes = ("mean", "scale", "std", "low", "high", "steps")
@@ -98,9 +99,9 @@ def _parts() -> list[Kind]:
         Kind(LinearMap, linear, check_map),
         Kind(LowRankPreconditioner, {"factor": "csr_array", "diagonal": "vector"}, _check_low_rank),
         Kind(EJOP, {"total": "matrix", "weight": "number", "n_probes": "count"}, _check_ejop),
-        Kind(WideEJOP, {"factor": "csr_array", "weight": "number", "n_probes": "count"}),
-        Kind(ours.Geometry, geometry),
-        Kind(ours.RaceResult, race, optional=frozenset({"sizes", "min_samples_split"})),
+        Kind(WideEJOP, wide, _check_wide),
+        Kind(ours.Geometry, geometry, _check_geometry),
+        Kind(ours.RaceResult, race, _check_race, frozenset({"sizes", "min_samples_split"})),
         Kind(ours.PerTreeForest, per_tree, _check_per_tree),
         Kind(Learned, learned, _check_learned),  # without the surrogate, which only fit needs
     ]
@@ -136,6 +137,30 @@ def _check_learned(learned: Learned) -> None:
     require((learned.scale != 0).all(), "a learned scale is 0")
 
 
+def _check_wide(ejop: WideEJOP) -> None:
+    fine = np.isfinite(ejop.factor.data).all() and ejop.weight > 0
+    require(fine, "the EJOP is not finite or weighs 0")
+
+
+def _check_geometry(geometry: ours.Geometry) -> None:
+    require(all(isinstance(name, str) for name in geometry.sources), "a source without a name")
+
+
+def _check_race(race: ours.RaceResult) -> None:
+    texts = all(isinstance(name, str) for name in race.winners)
+    rows = all(
+        isinstance(row, dict) and all(isinstance(v, str | int | float) for v in row.values())
+        for row in race.rows
+    )
+    require(texts and rows, "the rows of the race are wrong")
+
+
+def _check_grown(model: Any) -> None:
+    check_names(model)
+    fine = all(isinstance(entry, ours.Geometry) for entry in getattr(model, "geometries_", ()))
+    require(fine, "a geometry is none")
+
+
 def _check_per_tree(forest: ours.PerTreeForest) -> None:
     require(len(forest.maps_) == len(forest.trees_) > 0, "maps and trees are not as many")
     require(all(isinstance(linear, LinearMap) for linear in forest.maps_), "a map is none")
@@ -152,8 +177,8 @@ def _estimators() -> list[Kind]:
         "n_classes_": "count",
         "n_outputs_": "count",
         "oob_score_": "number",
-        "oob_decision_function_": "any",
-        "oob_prediction_": "any",
+        "oob_decision_function_": "floats",
+        "oob_prediction_": "floats",
         "geometries_": "tuple",
         "race_": "RaceResult",
         "min_samples_split_": "number",
@@ -162,7 +187,7 @@ def _estimators() -> list[Kind]:
     optional = frozenset(set(grown) - needed)
     names = [f"{stem}{task}" for stem in _FORESTS for task in ("Classifier", "Regressor")]
     listed: list[Kind] = [
-        EstimatorKind(getattr(ours, name), grown, check_names, optional, _writable)
+        EstimatorKind(getattr(ours, name), grown, _check_grown, optional, _writable)
         for name in names
     ]
     jarf = {**fitted, "classes_": "labels", "preconditioner_": "JacobianPreconditioner"}

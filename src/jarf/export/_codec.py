@@ -13,9 +13,13 @@ from typing import Any, Literal
 import numpy as np
 from scipy.sparse import csr_array
 
-from jarf.export._members import UnsoundFile
+from jarf.export._members import Budget, UnsoundFile
 
 DTYPES = ("bool", "int8", "uint8", "int32", "int64", "uint64", "float32", "float64")
+# What a list, a dictionary or a tuple takes, and each of its entries, at most.
+_CONTAINER, _ENTRY = 80, 100
+# An array without values may still say that it is this wide.
+_WIDEST_EMPTY = 2**20
 _ODD_FLOATS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
 
@@ -98,26 +102,38 @@ class Reader:
     ----------
     members : dict of str to bytes
     build : callable
-        ``build(name, state) -> object`` of a known class; refuses any other.
+        ``build(name, state, budget) -> object`` of a known class; refuses any other.
+    budget : Budget, default=None
+        Spent on everything that is built, each time that it is built.
     """
 
-    def __init__(self, members: dict[str, bytes], build: Callable[[str, dict], Any]):
+    def __init__(
+        self,
+        members: dict[str, bytes],
+        build: Callable[[str, dict, Budget], Any],
+        budget: Budget | None = None,
+    ):
         self.members, self.build = members, build
+        self.budget = Budget() if budget is None else budget
         self._made: dict[tuple, np.ndarray] = {}
 
     def decode(self, value: Any) -> Any:
         if value is None or isinstance(value, bool | int | float | str):
             return value
         if isinstance(value, list):
+            self._hold(value)
             return [self.decode(item) for item in value]
         kind = next(iter(value))
         if kind == "float":
             return _ODD_FLOATS[value[kind]]
+        if kind in ("tuple", "dict"):
+            self._hold(value[kind])
         if kind == "tuple":
             return tuple(self.decode(item) for item in value[kind])
         if kind == "dict":
             return {self.decode(k): self.decode(v) for k, v in value[kind]}
-        if kind == "bytes":
+        if kind == "bytes":  # JSON of other libraries, parsed by whoever asked for it
+            self.budget.spend_json(self.members[value[kind]])
             return self.members[value[kind]]
         if kind == "array":
             return self._array(*(value[key] for key in ("array", "dtype", "shape", "order")))
@@ -126,9 +142,13 @@ class Reader:
         if kind == "csr":
             return self._sparse(value[kind])
         if kind == "object":
+            self._hold(value["state"])
             state = {name: self.decode(part) for name, part in value["state"].items()}
-            return self.build(value[kind], state)
+            return self.build(value[kind], state, self.budget)
         raise UnsoundFile(f"it holds an unknown kind of value, {kind!r}")
+
+    def _hold(self, values: list | dict) -> None:
+        self.budget.spend(_CONTAINER + _ENTRY * len(values))
 
     def _array(self, name: str, dtype: str, shape: list[int], order: Any) -> np.ndarray:
         key = (name, dtype, tuple(shape), order)
@@ -138,15 +158,21 @@ class Reader:
             content, kind = self.members[name], np.dtype(dtype)
             if min(shape, default=0) < 0 or math.prod(shape) * kind.itemsize != len(content):
                 raise UnsoundFile(f"its array {name!r} does not have the shape {shape}")
+            if not content and max(shape) > _WIDEST_EMPTY:
+                raise UnsoundFile(f"its array {name!r} is empty and of the shape {shape}")
+            self.budget.spend(len(content))
             flat = np.frombuffer(content, kind.newbyteorder("<")).astype(kind)
             self._made[key] = flat.reshape(shape, order=order)
         return self._made[key]
 
     def _texts(self, kind: str, value: dict) -> np.ndarray:
+        self._hold(value[kind])
         items = [self.decode(item) for item in value[kind]]
         if not all(item is None or isinstance(item, bool | int | float | str) for item in items):
             raise UnsoundFile("an array of objects holds more than scalars")
-        if kind == "texts":
+        if kind == "texts":  # every item is as wide as the widest
+            widest = max((len(str(item)) for item in items), default=1)
+            self.budget.spend(np.dtype("U1").itemsize * widest * len(items))
             return np.array(items, dtype=str).reshape(value["shape"])
         array = np.empty(len(items), dtype=object)
         array[:] = items
@@ -161,9 +187,10 @@ class Reader:
             and len(indptr) == n_rows + 1
             and indptr[0] == 0
             and indptr[-1] == len(data) == len(indices)
-            and (np.diff(indptr) >= 0).all()
+            and (indptr[1:] >= indptr[:-1]).all()  # a difference could overflow
             and (len(indices) == 0 or (indices.min() >= 0 and indices.max() < n_columns))
         )
         if not fine:
             raise UnsoundFile("it holds a sparse matrix that points outside itself")
+        self.budget.spend(data.nbytes + indices.nbytes + indptr.nbytes)
         return csr_array((data, indices, indptr), shape=(n_rows, n_columns))

@@ -11,10 +11,12 @@ from sklearn.base import BaseEstimator
 
 from jarf._sklearn import validate_params
 from jarf.export._checks import check_field, require
-from jarf.export._members import UnsoundFile
+from jarf.export._members import Budget, UnsoundFile
 
 # Parameters that belong to the machine, not to the model.
 _NOT_KEPT = ("n_jobs", "callbacks")
+# Bytes that an object takes beside its arrays, at most.
+_OBJECT = 8192
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,12 @@ class Kind:
     def state(self, value: Any) -> dict[str, Any]:
         return {name: getattr(value, name) for name in self.fields if hasattr(value, name)}
 
-    def build(self, state: dict[str, Any]) -> Any:
+    def cost(self, state: dict[str, Any]) -> int:
+        """Bytes that the object takes beside the arrays of its state, at most."""
+        return _OBJECT
+
+    def build(self, state: dict[str, Any], budget: Budget) -> Any:
+        budget.spend(self.cost(state))
         self.check_state(state)
         made = self.make(state)
         if self.check is not None and self.is_whole(state):
@@ -82,14 +89,17 @@ class EstimatorKind(Kind):
         return {"params": self.params(value), **super().state(value)}
 
     def params(self, value: BaseEstimator) -> dict[str, Any]:
-        found = value.get_params(deep=False)
-        return {k: v for k, v in found.items() if k not in _NOT_KEPT and self.writable(v)}
+        found, known = value.get_params(deep=False), self.known_params()
+        return {k: v for k, v in found.items() if k in known and self.writable(v)}
+
+    def known_params(self) -> set[str]:
+        """Names of the parameters that are kept; XGBoost takes any others beside its own."""
+        return set(self.cls().get_params(deep=False)) - set(_NOT_KEPT)
 
     def check_state(self, state: dict[str, Any]) -> None:
         params = state.get("params")
         require(isinstance(params, dict), f"{self.cls.__name__} has no parameters")
-        known = set(self.cls().get_params(deep=False)) - set(_NOT_KEPT)
-        unknown = set(params or {}) - known
+        unknown = set(params or {}) - self.known_params()
         require(not unknown, f"{self.cls.__name__} has no parameter {min(unknown, default='')!r}")
         fitted = {name: value for name, value in state.items() if name != "params"}
         if fitted:
@@ -107,6 +117,26 @@ class EstimatorKind(Kind):
         return len(state) > 1  # fitted
 
 
+_WAYS_OUT = {
+    "Pipeline": "Hand over its last step, pipeline[-1], and apply the steps before it yourself. "
+    "The estimators of this library read tables as they come: they need no scaler, encoder or "
+    "imputer before them.",
+    "CalibratedClassifierCV": "It holds one model per fold: hand over "
+    "calibrated.calibrated_classifiers_[k].estimator for each k and average their calibrated "
+    "probabilities yourself; or fit one model and keep its calibration apart.",
+    "GridSearchCV": "Hand over its best_estimator_.",
+    "RandomizedSearchCV": "Hand over its best_estimator_.",
+    "TransformedTargetRegressor": "Hand over its regressor_ and undo the transformation yourself.",
+}
+
+
+def refuse_wrapper(model: Any, what: str) -> None:
+    """Refuse scikit-learn's estimators around a model, and say what to hand over instead."""
+    name = type(model).__name__
+    if name in _WAYS_OUT and type(model).__module__.startswith("sklearn."):
+        raise TypeError(f"A {name} cannot be {what}. {_WAYS_OUT[name]}")
+
+
 def check_names(model: Any) -> None:
     """Check names and classes against the number of columns and outputs."""
     names = getattr(model, "feature_names_in_", None)
@@ -115,8 +145,18 @@ def check_names(model: Any) -> None:
     classes = getattr(model, "classes_", None)
     if classes is not None and len(set(classes.tolist())) != len(classes):
         raise UnsoundFile("a class has two places")
+    n_classes = getattr(model, "n_classes_", None)
+    fine = n_classes is None or (classes is not None and n_classes == len(classes))
+    require(fine, "the classes are not as many as it says")
 
 
 def as_int64(values: Any) -> np.ndarray:
     """Convert to 64-bit integers, as scikit-learn's trees have them."""
     return np.asarray(values, dtype=np.int64)
+
+
+def bytes_of(values: Any) -> int:
+    """Bytes of the arrays in a dictionary, or of one array; 0 for anything else."""
+    if isinstance(values, dict):
+        return sum(bytes_of(value) for value in values.values())
+    return values.nbytes if isinstance(values, np.ndarray) else 0

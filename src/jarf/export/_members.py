@@ -3,20 +3,48 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import zipfile
-from pathlib import Path
 from typing import Any
+
+from jarf._files import atomic_write
 
 MANIFEST = "manifest.json"
 FORMAT, VERSION = "jarf model", 2
 MAX_MEMBERS = 10_000
-# Wrong as they may be, members never make a reader hold more than this in all.
+# Of all members unpacked, and again of everything that is built from them.
 MAX_BYTES = 2**31
 
 
 class UnsoundFile(ValueError):
     """A model file that is damaged, was changed, or was never one."""
+
+
+class Budget:
+    """The memory that a file may take, spent before it is taken.
+
+    Parameters
+    ----------
+    max_bytes : int
+    """
+
+    def __init__(self, max_bytes: int = MAX_BYTES):
+        self.max_bytes, self.left = max_bytes, max_bytes
+
+    def spend(self, n_bytes: int) -> None:
+        """Refuse the file if it asks for more than is left."""
+        self.left -= n_bytes
+        if self.left < 0:
+            raise UnsoundFile(
+                f"it would take more than max_bytes={self.max_bytes} of memory; raise that if you "
+                "trust the file"
+            )
+
+    def spend_json(self, text: bytes) -> None:
+        """Spend what the Python objects of a JSON text take at most."""
+        costs = {b",": 40, b"[": 112, b"{": 240, b'"': 32}
+        self.spend(len(text) + sum(cost * text.count(sign) for sign, cost in costs.items()))
 
 
 def write_members(path: Any, manifest: dict[str, Any], members: dict[str, bytes]) -> str:
@@ -40,24 +68,28 @@ def write_members(path: Any, manifest: dict[str, Any], members: dict[str, bytes]
     }
     whole = {"format": FORMAT, "version": VERSION, "members": listed, **manifest}
     text = json.dumps(whole, allow_nan=False, indent=1).encode()
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.comment = _digest(text).encode()
         for name, content in ((MANIFEST, text), *members.items()):
             # A fixed date: the same model gives the same file.
             info = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
             archive.writestr(info, content, zipfile.ZIP_DEFLATED)
-    return _digest(Path(path).read_bytes())
+    with atomic_write(path) as stream:
+        stream.write(packed.getbuffer())
+    return _digest(packed.getbuffer())
 
 
-def read_members(path: Any, max_bytes: int, sha256: str | None):
+def read_members(stream: Any, budget: Budget, sha256: str | None = None):
     """Read an archive that :func:`write_members` wrote, and refuse any other.
 
     Parameters
     ----------
-    path : str or Path
-    max_bytes : int
-        Of all members together, unpacked.
-    sha256 : str or None
+    stream : binary file; without ``sha256``, a path will do
+    budget : Budget
+        The members together, unpacked, may be as large as all of it; the manifest's values are
+        spent from it.
+    sha256 : str or None, default=None
         What the whole file must hash to.
 
     Returns
@@ -65,9 +97,11 @@ def read_members(path: Any, max_bytes: int, sha256: str | None):
     manifest : dict
     members : dict of str to bytes
     """
-    if sha256 is not None and _digest(Path(path).read_bytes()) != sha256.lower():
-        raise UnsoundFile("its SHA-256 is not the one that was asked for")
-    with zipfile.ZipFile(path) as archive:
+    if sha256 is not None:
+        if hashlib.file_digest(stream, "sha256").hexdigest() != sha256.lower():
+            raise UnsoundFile("its SHA-256 is not the one that was asked for")
+        stream.seek(0)
+    with zipfile.ZipFile(stream) as archive:
         infos = archive.infolist()
         if len(infos) > MAX_MEMBERS:
             raise UnsoundFile(f"it has {len(infos)} members, more than {MAX_MEMBERS}")
@@ -75,10 +109,10 @@ def read_members(path: Any, max_bytes: int, sha256: str | None):
         if not packed <= {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
             raise UnsoundFile("it is packed in a way that model files are not")
         total = sum(info.file_size for info in infos)
-        if total > max_bytes:
+        if total > budget.max_bytes:
             raise UnsoundFile(
-                f"it would unpack to {total} bytes, more than max_bytes={max_bytes}; raise that if "
-                "you trust the file"
+                f"it would unpack to {total} bytes, more than max_bytes={budget.max_bytes}; raise "
+                "that if you trust the file"
             )
         names = [info.filename for info in infos]
         if len(set(names)) < len(names) or MANIFEST not in names:
@@ -86,6 +120,7 @@ def read_members(path: Any, max_bytes: int, sha256: str | None):
         text = _read(archive, MANIFEST, archive.getinfo(MANIFEST).file_size)
         if _digest(text).encode() != archive.comment:
             raise UnsoundFile("its manifest was changed")
+        budget.spend_json(text)
         manifest = json.loads(text)
         _check_header(manifest, set(names) - {MANIFEST})
         members = {}
@@ -117,5 +152,5 @@ def _read(archive: zipfile.ZipFile, name: str, size: int) -> bytes:
     return content
 
 
-def _digest(content: bytes) -> str:
+def _digest(content: bytes | memoryview) -> str:
     return hashlib.sha256(content).hexdigest()

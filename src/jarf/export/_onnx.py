@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from jarf._files import atomic_write
 from jarf.ensemble import JacobianFeatures, TreeEnsemble
 from jarf.export._graph import Graph
+from jarf.export._kinds import refuse_wrapper
 from jarf.export._table_graph import MISSING_TEXT, has_text, table_graph
 from jarf.export._trees_graph import map_graph, trees_graph
 from jarf.geometry import JacobianPreconditioner, LinearMap
@@ -25,7 +26,8 @@ def export_onnx(model, path=None):
 
     The graph takes the table as the model does: it fills missing values, encodes categories, maps
     by H and walks the trees. Cuts are compared in float32 with the model's own rounding, so that
-    rows reach the same leaves; leaf values are float32, probabilities agree to about 1e-7.
+    rows reach the same leaves; leaf values are float32, probabilities agree to about 1e-7 and
+    responses to about 1e-7 of their spread.
 
     Parameters
     ----------
@@ -62,6 +64,7 @@ def export_onnx(model, path=None):
     ['output_label', 'output_probabilities']
     """
     transforms = isinstance(model, JacobianPreconditioner | JacobianFeatures)
+    refuse_wrapper(model, "exported")
     if transforms:
         check_is_fitted(model)
     else:
@@ -72,10 +75,13 @@ def export_onnx(model, path=None):
     if transforms:
         outputs = _transformer(graph, model, encoded)
     else:
-        outputs = _predictor(graph, model, trees_graph(graph, trees_of(model), encoded))
+        centred = not hasattr(model, "classes_")
+        answer = trees_graph(graph, trees_of(model), encoded, centred)
+        outputs = _predictor(graph, model, answer)
     made = graph.model(outputs)
     if path is not None:
-        Path(path).write_bytes(made.SerializeToString())
+        with atomic_write(path) as stream:
+            stream.write(made.SerializeToString())
     return made
 
 
@@ -130,6 +136,11 @@ def _has_two_columns(model: Any) -> bool:
 
 
 def _classes(classes: np.ndarray) -> tuple[np.ndarray, str]:
+    if classes.dtype.kind == "u" and classes.max() > np.iinfo(np.int64).max:
+        raise ValueError(
+            f"The class label {classes.max()} does not fit into ONNX's 64-bit integers. Convert "
+            "the labels to text before fitting."
+        )
     for kinds, name, dtype in (
         ("iu", "INT64", "int64"),
         ("f", "DOUBLE", "float64"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 import zipfile
 import zlib
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -19,15 +20,23 @@ from jarf.ensemble import (
     PerTreeForest,
     TreeEnsemble,
 )
-from jarf.export._checks import require
+from jarf.export._checks import check_shares, require
 from jarf.export._classes import build, describe
 from jarf.export._codec import CannotWrite, Reader, Writer
-from jarf.export._members import MAX_BYTES, read_members, write_members
+from jarf.export._kinds import refuse_wrapper
+from jarf.export._members import (
+    MAX_BYTES,
+    Budget,
+    UnsoundFile,
+    read_members,
+    write_members,
+)
 from jarf.geometry import JacobianPreconditioner
+from jarf.gradients import EJOP
 from jarf.inspection import answers
 
 _DAMAGE = (
-    *(zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, struct.error, EOFError),
+    *(zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, struct.error, EOFError, OSError),
     *(KeyError, IndexError, TypeError, AttributeError, ValueError, OverflowError),
     *(MemoryError, RuntimeError, StopIteration),  # manifests too deep are RuntimeErrors
 )
@@ -66,12 +75,15 @@ def save(model, path) -> str:
     >>> np.array_equal(load(path, sha256=digest).predict(X), model.predict(X))
     True
     """
+    refuse_wrapper(model, "saved")
     check_is_fitted(model)
     if describe(model) is None:
         raise TypeError(f"{type(model).__name__} is not an estimator that a model file can hold.")
     writer = Writer(describe)
     try:
         content = writer.encode(model)
+    except UnsoundFile as error:
+        raise ValueError(f"The model cannot be saved: {error}.") from error
     except CannotWrite as error:
         raise TypeError(
             f"The model holds {error}, which a model file cannot hold. JARF is saved on forests of "
@@ -86,28 +98,32 @@ def load(path, *, sha256=None, max_bytes=MAX_BYTES) -> Any:
 
     Nothing in the file is run. Only listed classes are made, every array is checked for type,
     shape and finite values, and trees for children that lie inside their tree and behind their
-    parents. A damaged, changed or hostile file raises ``ValueError``. That the file is *the* model
+    parents. A damaged, changed or hostile file raises ``ValueError``; a file that cannot be opened,
+    ``OSError`` (``FileNotFoundError`` if there is none). That the file is *the* model
     you expect is another matter: only ``sha256`` tells.
 
     Parameters
     ----------
-    path : str or Path
+    path : str, Path or binary file
     sha256 : str, default=None
         What :func:`save` returned.
     max_bytes : int, default=2**31
-        Refuse files that would unpack to more.
+        Refuse files that unpack to more, or that ask for more memory to be built: each limit
+        holds on its own.
 
     Returns
     -------
     estimator
     """
-    try:
-        manifest, members = read_members(path, max_bytes, sha256)
-        with np.errstate(all="ignore"):
-            model = Reader(members, build).decode(manifest["model"])
-            _check_sound(model)
-    except _DAMAGE as error:
-        raise ValueError(f"{path} is not a sound model file: {error}.") from error
+    budget = Budget(max_bytes)
+    with nullcontext(path) if hasattr(path, "read") else open(path, "rb") as stream:
+        try:
+            manifest, members = read_members(stream, budget, sha256)
+            with np.errstate(all="ignore"):
+                model = Reader(members, build, budget).decode(manifest["model"])
+                _check_sound(model)
+        except _DAMAGE as error:
+            raise ValueError(f"{path} is not a sound model file: {error}.") from error
     return model
 
 
@@ -126,10 +142,14 @@ def _check_sound(model: Any) -> None:
         found = answers(model, np.zeros((1, table.n_outputs)))
         require(found.shape == (1, n_outputs), "its outputs are not those of its classes")
         require(np.isfinite(found).all(), "its predictions are not finite")
+        if hasattr(model, "classes_"):
+            check_shares(found, "its predictions")
 
 
 def _check_forest_model(model: TreeEnsemble) -> None:
     n_outputs = model.table_.n_outputs
+    fits = len(model.table_.fill_values_) == model.n_features_in_
+    require(fits, "the table has other columns")
     require(
         model.forest_.n_features == n_outputs == len(model.feature_scales_),
         "the forest is of other columns",
@@ -137,6 +157,11 @@ def _check_forest_model(model: TreeEnsemble) -> None:
     plain = model.forest_.link == "identity" and model.forest_.averaged
     require(plain and not model.forest_.base.any(), "the forest is not bagged")
     require(is_classifier(model) == hasattr(model, "classes_"), "classes are missing, or too many")
+    values = model.forest_.values
+    width = len(model.classes_) if is_classifier(model) else 1
+    require(values.shape[1] == width, "the forest is of other classes")
+    if is_classifier(model):
+        check_shares(values, "the forest")
 
 
 def _check_mapped(model: Any) -> None:
@@ -148,6 +173,9 @@ def _check_mapped(model: Any) -> None:
     sizes = {len(learned.mean), len(linear.mean)}
     require(sizes == {n_outputs}, "the map is of other columns")
     require(linear.matrix is not None, "the map has no matrix")
+    ejop = mapping.ejop_.total if isinstance(mapping.ejop_, EJOP) else mapping.ejop_.factor
+    require(ejop.shape[1] == n_outputs, "the EJOP is of other columns")
+    require(mapping.preconditioner_.shape[0] == n_outputs, "H is of other columns")
     if not jarf_model:
         return
     require(model.table_.n_outputs == n_outputs, "the map is of another table")
@@ -159,6 +187,8 @@ def _check_mapped(model: Any) -> None:
     if isinstance(final, PerTreeForest):
         ensembles = final.trees_
         widths |= {own.matrix.shape[1] for own in final.maps_}
+        fits = all(len(own.mean) == n_outputs for own in final.maps_)
+        require(fits, "a tree's map is of other columns")
     for ensemble in ensembles:
         require(not isinstance(ensemble, JARFClassifier | JARFRegressor), "JARF within JARF")
         if isinstance(ensemble, TreeEnsemble):

@@ -11,7 +11,7 @@ from jarf.ensemble import TreeEnsemble
 from jarf.export._filling_graph import filling_graph
 from jarf.export._graph import Graph
 from jarf.inspection import column_names
-from jarf.table import Levels, Numbers, OneHot, TableEncoder, TargetMeans
+from jarf.table import Levels, Numbers, OneHot, Ordered, TableEncoder, TargetMeans
 
 # How a missing text is written: ONNX's strings have no sign for it.
 MISSING_TEXT = ""
@@ -87,6 +87,8 @@ def _encode(graph: Graph, part: Any, column: str) -> list[str]:
         return [_one_hot(graph, part.levels, column)]
     if isinstance(part, TargetMeans):
         return [_target_means(graph, part, column)]
+    if isinstance(part, Ordered):
+        return [_places(graph, part.levels, column)]
     assert isinstance(part, Numbers)
     if part.is_empty:
         zero = graph.constant([0.0])
@@ -106,6 +108,22 @@ def _one_hot(graph: Graph, levels: Levels, column: str) -> str:
     return graph.cast(_is_level(graph, levels, column), "double")
 
 
+def _places(graph: Graph, levels: Levels, column: str) -> str:
+    """(n_rows, 1): the place of the level, -1 where it is missing or unknown."""
+    if levels.text:
+        places = graph.add_ml(
+            "LabelEncoder",
+            column,
+            keys_strings=_texts(levels, may_miss=True),
+            values_int64s=list(range(len(levels))),
+            default_int64=-1,
+        )
+        return graph.cast(places, "double")
+    found = graph.cast(_is_level(graph, levels, column), "double")
+    place = graph.constant(np.arange(1.0, len(levels) + 1)[:, None])
+    return graph.add("Sub", graph.add("MatMul", found, place), graph.constant([1.0]))
+
+
 def _is_level(graph: Graph, levels: Levels, column: str) -> str:
     """Compare numbers with the levels, of which NaN may be one: (n_rows, n_levels) of bool."""
     known = [level for level in levels.codes if level is not None]
@@ -120,9 +138,9 @@ def _is_level(graph: Graph, levels: Levels, column: str) -> str:
     return parts[0] if len(parts) == 1 else graph.add("Concat", *parts, axis=1)
 
 
-def _texts(levels: Levels) -> list[str]:
+def _texts(levels: Levels, may_miss: bool = False) -> list[str]:
     """The levels as strings; a missing value is the empty one."""
-    if MISSING_TEXT in levels.codes and None in levels.codes:
+    if MISSING_TEXT in levels.codes and (may_miss or None in levels.codes):
         raise ValueError(
             f"The {levels.label} has missing values and the empty text as a level: ONNX cannot "
             "tell them apart. Replace one of them before fitting."

@@ -9,13 +9,15 @@ import numpy as np
 from sklearn.ensemble import ExtraTreesRegressor
 
 from jarf.export._checks import require
-from jarf.export._kinds import Kind
+from jarf.export._kinds import Kind, bytes_of
 from jarf.table import (
     ForestFill,
     Levels,
     LinearFill,
     Numbers,
     OneHot,
+    Ordered,
+    Part,
     TableEncoder,
     TableState,
     TargetMeans,
@@ -41,6 +43,7 @@ def table_kinds() -> list[Kind]:
         Kind(Numbers, numbers, _check_numbers),
         Kind(Levels, {"codes": "dict", "label": "text"}, _check_levels),
         Kind(OneHot, {"levels": "Levels"}),
+        Kind(Ordered, {"levels": "Levels", "has_missing": "bool"}),
         Kind(TargetMeans, means, _check_means),
         Kind(LinearFill, filling, _check_filling),
         Kind(ForestFill, {**filling, "forests": "dict"}, _check_forest_fill),
@@ -55,12 +58,16 @@ class _TableKind(Kind):
         state = value.state()
         return {field.name: getattr(state, field.name) for field in fields(state)}
 
+    def cost(self, state: dict[str, Any]) -> int:
+        return super().cost(state) + 8 * bytes_of(state)  # kinds and columns of the outputs
+
     def make(self, state: dict[str, Any]) -> TableEncoder:
         found = TableState(**state)
+        require(len(found.fill_values) > 0, "a table without columns")
         if found.parts is None:
             require(np.isfinite(found.fill_values).all(), "a table without fill values")
         else:
-            known = all(isinstance(part, Numbers | OneHot | TargetMeans) for part in found.parts)
+            known = all(isinstance(part, Part) for part in found.parts)
             fits = 0 < len(found.parts) == len(found.fill_values)
             require(known and fits, "a table's columns are wrong")
         return TableEncoder.of_state(found)
@@ -81,6 +88,8 @@ def _check_numbers(part: Numbers) -> None:
 def _check_levels(levels: Levels) -> None:
     fine = list(levels.codes.values()) == list(range(len(levels.codes)))
     require(fine and len(levels.codes) > 0, "the levels of a category are not numbered")
+    plain = all(level is None or isinstance(level, str | float | int) for level in levels.codes)
+    require(plain, "a level is neither text nor a number")
 
 
 def _check_means(part: TargetMeans) -> None:

@@ -16,7 +16,7 @@ from jarf.trees import Forest
 MAX_TREES, MAX_PROJECTIONS = 64, 512
 
 
-def trees_graph(graph: Graph, trees: Trees, encoded: str) -> str:
+def trees_graph(graph: Graph, trees: Trees, encoded: str, centred: bool) -> str:
     """Add maps and trees; return the name of the doubles (n_rows, n_outputs) after the link.
 
     Parameters
@@ -25,23 +25,35 @@ def trees_graph(graph: Graph, trees: Trees, encoded: str) -> str:
     trees : Trees
     encoded : str
         The table's outputs, doubles.
+    centred : bool
+        Whether leaf values are responses. Leaves are float32 and added in float32: of responses
+        far from zero only the distance from their median goes through the trees.
 
     Returns
     -------
     str
     """
     sums = []
+    centred = centred and trees.averaged
+    centre = _centre(trees) if centred else np.zeros(trees.n_outputs)
     for linear, forest in trees.parts:
         rows = encoded if linear is None else map_graph(graph, linear, encoded)
         rows = graph.cast(rows, "float")
-        sums += [_chunk(graph, forest, chunk, rows) for chunk in _chunks(forest)]
+        sums += [_chunk(graph, forest, chunk, rows, centre) for chunk in _chunks(forest)]
     total = graph.add("Sum", *[graph.cast(part, "double") for part in sums])
     if trees.averaged:
         total = graph.add("Div", total, graph.constant(float(trees.n_trees), np.float64))
+    if centred:
+        total = graph.add("Add", total, graph.constant(centre, np.float64))
     if trees.base.any():
         total = graph.add("Add", total, graph.constant(trees.base, np.float64))
     link = {"logit": "Sigmoid", "log": "Exp", "softmax": "Softmax"}
     return graph.add(link[trees.link], total) if trees.link in link else total
+
+
+def _centre(trees: Trees) -> np.ndarray:
+    """Median leaf value of each output: a few leaves far away do not move it."""
+    return np.median(np.concatenate([part.forest.values for part in trees.parts]), axis=0)
 
 
 def map_graph(graph: Graph, linear: LinearMap, encoded: str) -> str:
@@ -70,8 +82,8 @@ def _chunks(forest: Forest) -> Iterator[range]:
             start = tree
 
 
-def _chunk(graph: Graph, forest: Forest, trees: range, rows: str) -> str:
-    """Sum some trees: floats of shape (n_rows, n_outputs)."""
+def _chunk(graph: Graph, forest: Forest, trees: range, rows: str, centre: np.ndarray) -> str:
+    """Sum some trees, minus the centre each: floats of shape (n_rows, n_outputs)."""
     ends = np.append(forest.roots, len(forest.nodes))
     part = slice(ends[trees.start], ends[trees.stop])
     nodes = forest.nodes[part]
@@ -83,7 +95,7 @@ def _chunk(graph: Graph, forest: Forest, trees: range, rows: str) -> str:
         projected = _projections(graph, forest, used, rows)
         rows = graph.add("Concat", rows, projected, axis=1)
     walked, leaves = _walked(forest, trees, feature)
-    weights = forest.values[leaves.rows].astype(np.float32)
+    weights = (forest.values[leaves.rows] - centre).astype(np.float32)
     said = weights != 0
     said[~said.any(axis=1), 0] = True  # every leaf says something
     at, target = np.nonzero(said)

@@ -93,10 +93,17 @@ def facts_of(estimator: Any, X=None, y=None, preconditioner=None) -> EJOPFacts:
         return _of_preconditioner(preconditioner_of(preconditioner))
     if isinstance(estimator, JacobianPreconditioner) or hasattr(estimator, "preconditioner_"):
         return _of_preconditioner(preconditioner_of(estimator))
-    if X is None or not isinstance(estimator, MODELS):
+    name = type(estimator).__name__
+    if not isinstance(estimator, MODELS):
         raise TypeError(
-            f"{type(estimator).__name__} holds no EJOP. Hand in X and y to differentiate the model "
-            "itself, or a fitted preconditioner; from_ejop takes an EJOP alone."
+            f"{name} is not a model of this library. For any other model, compute the EJOP by "
+            "jarf.expected_jacobian_outer_product(model, X, y) and draw it by the display's "
+            "from_ejop."
+        )
+    if X is None:
+        raise TypeError(
+            f"{name} holds no EJOP. Hand in X and y to differentiate the model itself, or a fitted "
+            "preconditioner; from_ejop takes an EJOP alone."
         )
     return _of_model(estimator, X, y)
 

@@ -20,7 +20,8 @@ def check_model(model: Any) -> None:
     """Refuse what is not a fitted predictor of this library."""
     if not isinstance(model, MODELS):
         raise TypeError(
-            f"Expected JARF, an oblique forest or a Jacobian forest, got {type(model).__name__}."
+            f"Expected a model of this library (JARF, an oblique forest or a Jacobian forest), got "
+            f"{type(model).__name__}."
         )
     check_is_fitted(model)
 

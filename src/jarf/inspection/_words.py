@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from math import floor, log10
+from math import ceil, floor, log10
 from typing import Any
 
 import numpy as np
 
 from jarf.inspection._models import column_names
-from jarf.table import Numbers, OneHot, Part, TargetMeans
+from jarf.table import Numbers, OneHot, Ordered, Part, TargetMeans
 
 # Weights this much smaller than the largest, in standard deviations, are rounding errors.
 NEGLIGIBLE = 1e-9
@@ -30,6 +30,17 @@ def number_text(value: float, digits: int, trim: bool = False) -> str:
         return f"{value:.{digits - 1}e}"
     text = f"{value:.{max(digits - 1 - size, 0)}f}"
     return text.rstrip("0").rstrip(".") if trim and "." in text else text
+
+
+def _place(name: str, part: Ordered, threshold: float, below: bool, closed: bool) -> str:
+    """Name the level of an ordered category that a cut lies behind."""
+    last = floor(threshold) if below == closed else ceil(threshold) - 1
+    if last < 0:
+        return f"{name} is {'' if below else 'not '}missing"
+    level = list(part.levels.codes)[min(last, len(part.levels) - 1)]
+    if not below:
+        return f"{name} > {level}"
+    return f"{name} <= {level}" + (f" or {name} is missing" if part.has_missing else "")
 
 
 class Wording:
@@ -110,6 +121,8 @@ class Wording:
         kind = self.table.output_kinds_[output]
         if kind == "level" and 0 <= threshold < 1:
             return self._level(name, part, within, not below)
+        if isinstance(part, Ordered):
+            return _place(name, part, threshold, below, closed)
         sign = ("<" if below else ">") + ("=" if closed else "")
         text = f"{self._term(output)} {sign} {self._offset(threshold, self.scales[output])}"
         if kind != "missing" or not isinstance(part, Numbers):

@@ -4,7 +4,7 @@ from jarf.table._columns import Column, as_levels, as_numbers, read_columns
 from jarf.table._encoder import TableEncoder, TableState
 from jarf.table._filling import N_FOREST_SWEEPS, N_SWEEPS, ForestFill, LinearFill
 from jarf.table._input import fit_table, read_table, share_table, take_tables
-from jarf.table._parts import Levels, Numbers, OneHot, Part, TargetMeans
+from jarf.table._parts import Levels, Numbers, OneHot, Ordered, Part, TargetMeans
 from jarf.table._target import encode_classes
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "LinearFill",
     "Numbers",
     "OneHot",
+    "Ordered",
     "Part",
     "TableEncoder",
     "TableState",

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from numbers import Real
 from typing import Any
 
@@ -19,10 +19,12 @@ import numpy as np
 
 _DATES = (date, datetime, time, timedelta, np.datetime64, np.timedelta64)
 _DATE_HINT = (
-    "Turn it into numbers that mean something for the task (year, month, weekday, seconds since "
-    "a day), or drop it."
+    "Turn it into numbers that mean something for the task, such as the year, the month, the day "
+    "of the week (in pandas: X[name].dt.year, .dt.month, .dt.dayofweek) or the days since a date; "
+    "or drop it."
 )
 _MISSING_TYPES = ("NAType", "NaTType")
+_PANDAS_DATES = ("Period",)
 
 
 @dataclass(frozen=True)
@@ -30,12 +32,14 @@ class Column:
     """One column of a table.
 
     ``kind`` is "number" or "flag" (``values`` is a float array, NaN where missing), "category"
-    (a list, None where missing) or "empty" (nothing but missing values).
+    (a list, None where missing) or "empty" (nothing but missing values). ``order`` holds the levels
+    of an ordered category from the lowest to the highest.
     """
 
     label: str
     kind: str
     values: Any
+    order: tuple | None = None
 
     def __len__(self) -> int:
         return len(self.values)
@@ -44,8 +48,8 @@ class Column:
         """Keep some rows."""
         if isinstance(self.values, list):
             kept = [self.values[i] for i in np.flatnonzero(used)]
-            return Column(self.label, self.kind, kept)
-        return Column(self.label, self.kind, self.values[used])
+            return Column(self.label, self.kind, kept, self.order)
+        return Column(self.label, self.kind, self.values[used], self.order)
 
 
 def is_frame(X) -> bool:
@@ -64,6 +68,34 @@ def holds_text(X) -> bool:
 
 def _any_text(values: Iterable) -> bool:
     return any(isinstance(value, str) for value in values)
+
+
+def holds_odd_objects(X) -> bool:
+    """Whether an array of objects, or a list of rows, holds dates, decimals or pandas' NA."""
+    if isinstance(X, np.ndarray):
+        return X.dtype.kind == "O" and any(map(_is_odd, X.ravel()))
+    return any(
+        row.dtype.kind in "mM" if isinstance(row, np.ndarray) else any(map(_is_odd, row))
+        for row in X
+        if isinstance(row, list | tuple | np.ndarray)
+    )
+
+
+def _is_odd(value) -> bool:
+    return isinstance(value, (Decimal, *_DATES)) or type(value).__name__ in _MISSING_TYPES
+
+
+def refuse_dates(label: str, dtype: Any = None) -> None:
+    """Raise the error for dates and times, in a column or in all of them."""
+    kind = "" if dtype is None else f" ({dtype})"
+    raise ValueError(f"The {label} holds dates or times{kind}. {_DATE_HINT}")
+
+
+def refuse_same_names(X) -> None:
+    """Refuse a frame in which two columns have the same name."""
+    twice = [name for name, times in Counter(list(X.columns)).items() if times > 1]
+    if twice:
+        raise ValueError(f"The name {twice[0]!r} belongs to more than one column. Rename them.")
 
 
 def read_columns(X, narrow: bool = False) -> list[Column]:
@@ -103,9 +135,7 @@ def _read_frame(X, narrow: bool) -> list[Column]:
         frame = nw.from_native(X, eager_only=True)
         return [_read_series(nw, series, narrow) for series in frame.iter_columns()]
     # pandas: names may come twice, and NumPy's own numbers need nobody to read them
-    twice = [name for name, times in Counter(X.columns).items() if times > 1]
-    if twice:
-        raise ValueError(f"The name {twice[0]!r} belongs to more than one column. Rename them.")
+    refuse_same_names(X)
     return [
         _read_numpy(name, series.to_numpy(), narrow)
         if _is_numpy(series.dtype)
@@ -124,8 +154,11 @@ def _read_numpy(name, values: np.ndarray, narrow: bool) -> Column:
 
 
 def _read_series(nw, series, narrow: bool) -> Column:
-    label, dtype = f"column {series.name!r}", series.dtype
-    missing = series.is_null().to_numpy()
+    label = f"column {series.name!r}"
+    try:
+        dtype, missing = series.dtype, series.is_null().to_numpy()
+    except InvalidOperation:  # a signalling NaN among decimals
+        return _read_objects(label, series.to_native().tolist())
     if missing.all() and not dtype.is_numeric():
         return _empty(label, len(missing))
     if dtype.is_numeric():
@@ -139,14 +172,17 @@ def _read_series(nw, series, narrow: bool) -> Column:
         return Column(label, "flag", np.asarray(series.to_numpy(), dtype=np.float64))
     if dtype == nw.Boolean:
         return _read_objects(label, _or_none(series.to_list(), missing))
-    if dtype in (nw.String, nw.Categorical, nw.Enum):
+    if dtype == nw.Enum:
+        values = _or_none(series.to_list(), missing)
+        return Column(label, "category", values, tuple(dtype.categories))
+    if dtype in (nw.String, nw.Categorical):
         return Column(label, "category", _or_none(series.to_list(), missing))
     if dtype.is_temporal():
-        raise ValueError(f"The {label} holds dates or times ({dtype}). {_DATE_HINT}")
+        refuse_dates(label, series.to_native().dtype)
     if dtype.is_nested():
         raise ValueError(
-            f"The {label} holds nested values ({dtype}). Spread them over columns of their own, "
-            "or drop it."
+            f"The {label} holds nested values ({series.to_native().dtype}). Spread them over "
+            "columns of their own, or drop it."
         )
     return _read_objects(label, _or_none(series.to_list(), missing))
 
@@ -169,7 +205,7 @@ def _empty(label: str, n_rows: int) -> Column:
 
 def _read_objects(label: str, values: list) -> Column:
     """Say what a column of Python objects is from the types that occur in it."""
-    values = [None if _is_missing(value) else value for value in values]
+    values = [None if is_missing(value) else value for value in values]
     types = {type(value) for value in values} - {type(None)}
     if not types:
         return _empty(label, len(values))
@@ -179,8 +215,8 @@ def _read_objects(label: str, values: list) -> Column:
         return Column(label, "number", _to_floats(label, values))
     if all(issubclass(kind, str) for kind in types):
         return Column(label, "category", values)
-    if all(issubclass(kind, _DATES) for kind in types):
-        raise ValueError(f"The {label} holds dates or times. {_DATE_HINT}")
+    if all(issubclass(kind, _DATES) or kind.__name__ in _PANDAS_DATES for kind in types):
+        refuse_dates(label)
     names = ", ".join(sorted(kind.__name__ for kind in types))
     raise ValueError(
         f"The {label} holds objects of type {names}. A column is all numbers, all booleans or all "
@@ -197,9 +233,12 @@ def _to_floats(label: str, values: list) -> np.ndarray:
         ) from error
 
 
-def _is_missing(value) -> bool:
+def is_missing(value) -> bool:
+    """Whether a Python object stands for a missing value."""
     if value is None or type(value).__name__ in _MISSING_TYPES:
         return True
+    if isinstance(value, Decimal):  # a signalling NaN cannot even be compared
+        return value.is_nan()
     return isinstance(value, float | np.floating) and value != value
 
 
@@ -243,7 +282,7 @@ def choose_categories(columns: list[Column], chosen, names=None) -> np.ndarray:
     ndarray of shape (n_columns,) of bool
     """
     if isinstance(chosen, str) and chosen == "from_dtype":
-        return np.array([column.kind == "category" for column in columns], dtype=bool)
+        return np.array([column.kind == "category" and not column.order for column in columns])
     mask = np.zeros(len(columns), dtype=bool)
     if chosen is None:
         return mask

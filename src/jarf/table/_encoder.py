@@ -16,8 +16,10 @@ from jarf.table._parts import (
     Levels,
     Numbers,
     OneHot,
+    Ordered,
     Part,
     TargetMeans,
+    median_of,
     thinned,
 )
 
@@ -32,7 +34,7 @@ class TableState:
     ----------
     categorical_features : as in :class:`TableEncoder`
     fill_values : ndarray of shape (n_columns,)
-    parts : list of Numbers, OneHot and TargetMeans, or None
+    parts : list of Numbers, OneHot, Ordered and TargetMeans, or None
         One per column; None where every column is a number that was never missing.
     filling : LinearFill, ForestFill or None
         Fills missing numbers from the others of their row.
@@ -60,13 +62,15 @@ class TableEncoder:
     into directions, is the same column with its missing values set apart, below all others. A
     category of at most 50 levels becomes one output a level (a missing value is a level of its
     own, an unknown one a row of zeros); one of more levels becomes smoothed target means, cross-
-    fitted for the training rows. Fill values, levels and means do not use sample weights.
+    fitted for the training rows. An ordered category (pandas' ordered, polars' Enum) becomes one
+    output, the place of its level; -1 if it is missing or unknown. Fill values, levels and means
+    do not use sample weights.
 
     Parameters
     ----------
     categorical_features : "from_dtype", None or array-like, default="from_dtype"
         Which columns are categories: those of text or category type, none, or names, indices
-        or a mask.
+        or a mask. An ordered category that is named loses its order.
     random_state : int, RandomState instance or None, default=None
         Seeds the folds of the target means; not touched where there are none.
 
@@ -75,7 +79,8 @@ class TableEncoder:
     output_columns_ : ndarray of shape (n_outputs,)
         The original column of every output.
     output_kinds_ : ndarray of shape (n_outputs,)
-        "number", "level" (0 or 1: one-hot columns and booleans), "target" or "missing".
+        "number", "level" (0 or 1: one-hot columns and booleans), "ordered", "target" or
+        "missing".
     fill_values_ : ndarray of shape (n_columns,)
         Medians, NaN for categories: what replaces missing numbers where nothing else does.
     levels_ : dict
@@ -128,7 +133,7 @@ class TableEncoder:
         self.fill_values_ = np.empty(n_columns)
         for start in range(0, n_columns, BLOCK_COLUMNS):
             part = slice(start, start + BLOCK_COLUMNS)
-            self.fill_values_[part] = np.median(X[rows, part], axis=0)
+            self.fill_values_[part] = median_of(X[rows, part])
         self._parts: list[Part] | None = None
         self._classes: Any = None
         self._seed: int | None = None
@@ -165,7 +170,8 @@ class TableEncoder:
         parts: list[Part] = []
         for column, is_category in zip(columns, chosen.tolist(), strict=True):
             if not is_category:
-                parts.append(Numbers.fit(column, dtype))
+                ordered = column.order is not None
+                parts.append(Ordered.fit(column) if ordered else Numbers.fit(column, dtype))
                 continue
             levels = Levels.fit(column)
             if len(levels) <= MAX_ONE_HOT or y is None:
@@ -220,7 +226,7 @@ class TableEncoder:
         self.levels_ = {
             j: list(part.levels.codes)
             for j, part in enumerate(parts)
-            if isinstance(part, OneHot | TargetMeans)
+            if not isinstance(part, Numbers)
         }
         numbers = [
             j
@@ -310,7 +316,7 @@ class TableEncoder:
     # --- what was learned ---------------------------------------------------------------------
 
     def part(self, column: int) -> Part:
-        """Return how one column is encoded: ``Numbers``, ``OneHot`` or ``TargetMeans``."""
+        """Return how one column is encoded: numbers, one-hot, ordered or target means."""
         if self._parts is None:
             return Numbers(float(self.fill_values_[column]), False, False)
         return self._parts[column]

@@ -8,8 +8,9 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_array, check_X_y, validate_data
 
-from jarf.table._columns import holds_text, is_frame, read_columns
+from jarf.table._columns import holds_odd_objects, holds_text, is_frame, read_columns
 from jarf.table._encoder import TableEncoder
+from jarf.table._refusals import check_sparse, check_table, check_target, refuse_date_columns
 
 # A sparse matrix of at most so many entries, zeros counted, is made dense: 0.5 GB of float32.
 MOST_DENSE = 2**27
@@ -60,6 +61,7 @@ def fit_table(
     several_outputs = several_outputs and _has_several_outputs(y)
     if not several_outputs:
         _refuse_several_outputs(y)
+    check_target(y, classifies, estimator)
     X = _as_table(X, dtype, order)
     chosen = getattr(estimator, "categorical_features", "from_dtype")
     checks = {
@@ -177,11 +179,12 @@ def take_tables(tags):
 
 def _as_table(X, dtype, order: str):
     """Give a list of rows with text the shape of a table; make a sparse matrix dense."""
-    if type(X).__name__ == "LazyFrame":
-        raise ValueError("X is a LazyFrame. Call its collect() first.")
+    check_table(X)
     if sparse.issparse(X):
         return _dense(X, dtype, order)
-    return np.array(X, dtype=object) if isinstance(X, list | tuple) and holds_text(X) else X
+    if isinstance(X, list | tuple) and (holds_text(X) or holds_odd_objects(X)):
+        return np.array(X, dtype=object)
+    return X
 
 
 def _dense(X, dtype, order: str) -> np.ndarray:
@@ -192,6 +195,7 @@ def _dense(X, dtype, order: str) -> np.ndarray:
             "columns (scikit-learn's SelectKBest or TruncatedSVD), hand in fewer rows at a time "
             "to predict, or call toarray() if the memory is there."
         )
+    check_sparse(X)
     kinds = dtype if isinstance(dtype, list) else [dtype]
     if X.dtype.kind in "fiub" and X.dtype not in kinds:
         X = X.astype(kinds[0])
@@ -201,10 +205,15 @@ def _dense(X, dtype, order: str) -> np.ndarray:
 def _is_plain(X, chosen) -> bool:
     """Whether scikit-learn's own validation is all that ``X`` needs before it is encoded."""
     if is_frame(X):
-        return _without_narwhals()
+        if not _without_narwhals():
+            return False
+        refuse_date_columns(X)
+        return True
     if not isinstance(X, np.ndarray):  # lists of numbers
         return True
-    return (chosen is None or isinstance(chosen, str)) and not holds_text(X)
+    return (chosen is None or isinstance(chosen, str)) and not (
+        holds_text(X) or holds_odd_objects(X)
+    )
 
 
 def _without_narwhals() -> bool:

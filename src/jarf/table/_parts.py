@@ -26,7 +26,12 @@ def thinned(values: np.ndarray) -> np.ndarray:
 
 def fill_value(observed: np.ndarray) -> float:
     """Median of evenly spaced observed values; 0 where there are none."""
-    return float(np.median(thinned(observed))) if len(observed) else 0.0
+    return float(median_of(thinned(observed))) if len(observed) else 0.0
+
+
+def median_of(values: np.ndarray) -> Any:
+    """Median along the first axis; the two middle values are averaged in double precision."""
+    return np.median(values.astype(np.float64, copy=False), axis=0)
 
 
 def _below(observed: np.ndarray) -> float:
@@ -81,11 +86,21 @@ class Numbers:
         if self.is_empty:  # what was never seen says nothing
             out[:] = 0.0
             return
+        if column.kind == "category":
+            self._refuse_text(column)
         values = as_numbers(column, out.dtype)
         missing = np.isnan(values)
         out[:, 0] = np.where(missing, self.fill, values)
         if self.has_apart:
             out[:, 1] = np.where(missing, self.apart, values)
+
+    def _refuse_text(self, column: Column) -> None:
+        known = "booleans" if self.kind == "level" else "numbers"
+        shown = next((value for value in column.values if value is not None), None)
+        raise ValueError(
+            f"The {column.label} held {known} in fit and holds text or categories now (for "
+            f"example {shown!r}). Convert it back to {known}."
+        )
 
 
 @dataclass
@@ -99,6 +114,12 @@ class Levels:
     def __post_init__(self) -> None:
         known = [level for level in self.codes if level is not None]
         self.text = any(isinstance(level, str) for level in known)
+
+    @classmethod
+    def in_order(cls, column: Column) -> Levels:
+        """Take the levels of an ordered category, whether they occur or not."""
+        levels = column.order or ()
+        return cls({level: code for code, level in enumerate(levels)}, column.label)
 
     @classmethod
     def fit(cls, column: Column) -> Levels:
@@ -151,6 +172,28 @@ class OneHot:
 
 
 @dataclass
+class Ordered:
+    """Places of the levels of an ordered category, from 0; -1 if missing or unknown."""
+
+    levels: Levels
+    has_missing: bool  # whether training had missing values
+
+    @classmethod
+    def fit(cls, column: Column) -> Ordered:
+        return cls(Levels.in_order(column), any(value is None for value in column.values))
+
+    @property
+    def kinds(self) -> list[str]:
+        return ["ordered"]
+
+    def names(self, name: str) -> list[str]:
+        return [name]
+
+    def write(self, out: np.ndarray, column: Column) -> None:
+        out[:, 0] = self.levels.encode(column)
+
+
+@dataclass
 class TargetMeans:
     """Smoothed means of the target (one output, or one a class where there are more than two).
 
@@ -193,4 +236,4 @@ class TargetMeans:
 
 
 # How one column is encoded.
-Part = Numbers | OneHot | TargetMeans
+Part = Numbers | OneHot | Ordered | TargetMeans
