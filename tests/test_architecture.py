@@ -3,11 +3,13 @@
 import ast
 from pathlib import Path
 
+import pytest
+
 import jarf
 
 ORDER = [
     *("table", "surrogate", "gradients", "geometry", "datasets", "ensemble"),
-    *("inspection", "export", "dask", "bench", "report", "cli"),
+    *("inspection", "export", "dask", "pages", "bench", "report", "cli"),
 ]
 PRIVATE_ALLOWED = {"_sklearn.py"}
 SOURCE = Path(jarf.__file__).parent
@@ -17,6 +19,7 @@ def imported(path):
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and node.module:
             yield node.module
+            yield from (f"{node.module}.{name.name}" for name in node.names)
         elif isinstance(node, ast.Import):
             yield from (name.name for name in node.names)
 
@@ -42,3 +45,23 @@ def test_private_names_of_scikit_learn_live_in_one_file():
         if module.startswith("sklearn") and any(part.startswith("_") for part in module.split("."))
     ]
     assert wrong == []
+
+
+def is_private(module):
+    return any(part.startswith("_") for part in module.split(".")[2:])
+
+
+@pytest.mark.parametrize("folder", ["pages", "bench", "report", "cli"])
+def test_folders_meet_at_their_public_names(folder):
+    wrong = [
+        f"{path.name} imports {module}"
+        for path in (SOURCE / folder).rglob("*.py")
+        for module in imported(path)
+        if module.startswith("jarf.") and is_private(module) and module.split(".")[1] != folder
+    ]
+    assert wrong == []
+
+
+def test_every_folder_has_its_place():
+    folders = {path.parent.name for path in SOURCE.glob("*/__init__.py")}
+    assert folders == set(ORDER)

@@ -33,7 +33,7 @@ from jarf.bench._statistics import (
     wilcoxon_p,
     worse_by_se,
 )
-from jarf.bench._store import ResultStore, StoreError, read_rows
+from jarf.bench._store import ResultStore, StoreError, read_rows, read_run
 from jarf.bench._study import Study, plan_study, reproduce
 from jarf.bench.experiments import EXPERIMENTS, Experiment, Results, ResultTable
 
@@ -83,6 +83,7 @@ __all__ = [
     "plan_study",
     "random_alignment",
     "read_rows",
+    "read_run",
     "register_dataset",
     "register_method",
     "regression_metrics",

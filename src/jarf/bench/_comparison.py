@@ -16,6 +16,7 @@ from jarf.bench._own_table import OwnTable
 from jarf.bench._protocol import numeric_columns
 from jarf.bench._sources import TableError
 from jarf.bench.experiments import Results
+from jarf.pages import comparison_markdown, comparison_page
 
 __all__ = ["Comparison", "compare_rows"]
 
@@ -51,15 +52,11 @@ class Comparison:
 
     def markdown(self) -> str:
         """The answer and the tables, as Markdown."""
-        from jarf import report  # drawn by the next folder, only when asked for
-
-        return report.comparison_markdown(self.summary)
+        return comparison_markdown(self.summary)
 
     def html(self) -> str:
         """One page that needs nothing else."""
-        from jarf import report
-
-        self._page = self._page or report.comparison_page(self.summary)
+        self._page = self._page or comparison_page(self.summary)
         return self._page
 
     def save(self, folder: Any) -> Path:

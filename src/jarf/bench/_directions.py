@@ -9,8 +9,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from jarf.bench._datasets import Table
 from jarf.bench._mechanism import numeric_eigenvectors
-from jarf.inspection._facts import facts_of_ejop
-from jarf.inspection._words import Wording
+from jarf.inspection import Wording, facts_of_ejop
 from jarf.table import read_table
 
 __all__ = ["directions_of"]

@@ -12,7 +12,7 @@ from typing import Any
 
 from jarf.bench._rows import StoreError, parse_lines, read_json, row_key, row_line, unpacked
 
-__all__ = ["ResultStore", "StoreError", "read_rows"]
+__all__ = ["ResultStore", "StoreError", "read_rows", "read_run"]
 
 
 def read_rows(folder: str | os.PathLike[str]) -> list[dict[str, Any]]:
@@ -42,6 +42,27 @@ def read_rows(folder: str | os.PathLike[str]) -> list[dict[str, Any]]:
     else:
         raise StoreError(f"{folder} holds no results (no rows.jsonl)")
     return list(parse_lines(content, path).values())
+
+
+def read_run(folder: str | os.PathLike[str]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Return the settings of a results folder, and every environment that added rows to it.
+
+    Parameters
+    ----------
+    folder : path
+
+    Returns
+    -------
+    settings : dict
+        Empty where the folder has no ``run.json``.
+    environments : list of dict
+        Empty where the folder has no ``environment.json``.
+    """
+    place = Path(folder)
+    return (
+        read_json(place / "run.json", dict, {}),
+        read_json(place / "environment.json", list, []),
+    )
 
 
 def write_json(path: Path, value: Any) -> None:

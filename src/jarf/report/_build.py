@@ -20,16 +20,23 @@ from jarf.bench import (
     get_dataset,
     get_method,
     read_rows,
+    read_run,
 )
-from jarf.bench._rows import read_json
+from jarf.pages import (
+    Painter,
+    claims_html,
+    figure_html,
+    page_html,
+    save_figure,
+    simple_table,
+    table_csv,
+    table_html,
+    table_markdown,
+)
 from jarf.report._claims import HOLDS, NOT_HERE, PART, UNTESTED, judge
 from jarf.report._figures import FIGURE_OF, draw_figures
 from jarf.report._goals import GOALS, IN_SIGHT
-from jarf.report._page import claims_html, figure_html, page_html, simple_table, table_html
 from jarf.report._paper import beside_paper, paper_cell, paper_reference
-from jarf.report._style import Painter
-from jarf.report._svg import save_figure
-from jarf.report._tables import table_csv, table_markdown
 
 __all__ = [
     "build_report",
@@ -40,7 +47,7 @@ __all__ = [
 
 def load_results(folder: str | os.PathLike[str]) -> Results:
     """Stored rows and settings of a results folder."""
-    return Results(read_rows(folder), read_json(Path(folder) / "run.json", dict, {}))
+    return Results(read_rows(folder), read_run(folder)[0])
 
 
 def result_tables(results: Results) -> dict[str, list[ResultTable]]:
@@ -94,7 +101,7 @@ def _summary_and_tables(
     methods = results.methods(names)
     summary = {
         "run": results.settings,
-        "environment": read_json(Path(folder) / "environment.json", list, []),
+        "environment": read_run(folder)[1],
         "counts": {"rows": len(results.rows), "errors": len(results.errors)},
         "unfinished": results.unfinished().strip(),
         "experiments": [

@@ -9,7 +9,7 @@ import numpy as np
 
 from jarf.bench import Results, ResultTable, worse_by_se
 from jarf.bench.experiments import ABLATIONS, OBLIQUE, alignment_curves, metric_of
-from jarf.report._tables import number
+from jarf.pages import number
 
 __all__ = ["HOLDS", "NOT_HERE", "PART", "UNTESTED", "Claim", "below", "judge"]
 

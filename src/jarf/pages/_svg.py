@@ -7,7 +7,7 @@ import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
-from jarf.report._style import INK, Painter, drawing
+from jarf.pages._style import INK, Painter, drawing
 
 __all__ = ["inline_svg", "save_figure"]
 

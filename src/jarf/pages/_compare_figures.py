@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from jarf.report._style import (
+from jarf.pages._style import (
     GRID,
     INK,
     Painter,
@@ -19,7 +19,7 @@ from jarf.report._style import (
     method_marker,
     subplots,
 )
-from jarf.report._tables import number
+from jarf.pages._tables import number
 
 __all__ = ["draw_comparison", "short"]
 

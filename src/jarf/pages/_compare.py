@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
-from jarf.report._compare_figures import draw_comparison
-from jarf.report._page import figure_html, page_html, simple_table, table_html
-from jarf.report._style import Painter
-from jarf.report._tables import plain_text, table_markdown
+from jarf.pages._compare_figures import draw_comparison
+from jarf.pages._page import figure_html, page_html, simple_table, table_html
+from jarf.pages._style import Painter
+from jarf.pages._tables import plain_text, table_markdown
 
 __all__ = ["comparison_markdown", "comparison_page"]
 
