@@ -79,6 +79,7 @@ def test_a_failed_method_is_said_by_the_exit_code(tmp_path, iris):
         (["--target", "target", "--cv", "1"], "cv must be at least 2"),
         (["--target", "target", "--jobs", "0"], "--jobs must be at least 1"),
         (["--target", "target", "--metric", "r2"], "is one of kappa"),
+        (["--target", "target", "--encoding", "klingon"], "unknown encoding 'klingon'"),
     ],
 )
 def test_errors_are_one_line(tmp_path, iris, capsys, arguments, message):
@@ -107,3 +108,44 @@ def test_an_interrupt_stops_cleanly_and_the_same_command_continues(
     assert 2 <= stored < 20
     assert main([*command, "--jobs", "1"]) == 0
     assert f"20 fits, {stored} stored" in capsys.readouterr().err
+
+
+def test_a_german_file_with_dates_and_gaps_in_the_target(tmp_path, capsys):
+    frame = load_iris(as_frame=True).frame
+    frame["Preis"] = frame.pop("petal length (cm)").round(2)
+    frame["Tag"] = [f"{i % 28 + 1:02}.0{i % 9 + 1}.202{i % 3}" for i in range(150)]
+    frame.loc[[1, 2], "Preis"] = None
+    path = tmp_path / "größe.csv"
+    frame.to_csv(path, index=False, sep=";", decimal=",", encoding="cp1252")
+    command = ["compare", str(path), "--target", "Preis", "--methods", "RF", *TINY]
+    command += ["--out", str(tmp_path / "out"), "--encoding", "cp1252"]
+    assert main(command) == 0
+    told = json.loads((tmp_path / "out" / "comparison.json").read_text())
+    assert told["scores"]["RF"] > 0.8
+    assert told["table"]["rows_used"] == 148
+    said = " ".join(told["notes"])
+    for words in ("decimal sign ','", "2 of 150 rows", "days: Tag", "Tag (month), Tag (weekday)"):
+        assert words in said
+
+
+def test_a_header_alone_is_one_line(tmp_path, capsys):
+    path = tmp_path / "t.csv"
+    path.write_text("a,target\n")
+    assert main(["compare", str(path), "--target", "target", *TINY]) == 1
+    assert capsys.readouterr().err == "jarf: t.csv has no rows\n"
+
+
+def test_names_cannot_talk_to_the_terminal(tmp_path, capsys):
+    frame = load_iris(as_frame=True).frame
+    frame["\x1b]0;evil\x07id"] = range(150)
+    frame["\x1b]0;constant"] = 1
+    path = tmp_path / "t.csv"
+    frame.to_csv(path, index=False)
+    command = ["compare", str(path), "--target", "target", "--methods", "RF", *TINY]
+    assert main([*command, "--out", str(tmp_path / "out")]) == 0
+    captured = capsys.readouterr()
+    assert "\x1b]0;" not in captured.err + captured.out
+    assert "looks like an id" in captured.err
+    assert r"one value: \x1b]0;constant" in captured.err
+    assert main([*command, "--drop", "\x1b[2Jnope"]) == 1
+    assert "\x1b[2J" not in capsys.readouterr().err

@@ -5,6 +5,7 @@ from jarf.bench._catalog import CLASSIFICATION, REGRESSION
 from jarf.bench._compare import compare
 from jarf.bench._comparison import Comparison
 from jarf.bench._datasets import Dataset, Table, dataset_names, get_dataset, register_dataset
+from jarf.bench._errors import TableError
 from jarf.bench._findings import METRICS
 from jarf.bench._jobs import Job, run_job
 from jarf.bench._loading import DatasetError, load_table
@@ -19,11 +20,10 @@ from jarf.bench._methods import (
     register_method,
 )
 from jarf.bench._metrics import calibration_error, classification_metrics, regression_metrics
-from jarf.bench._own_table import guess_task
+from jarf.bench._own_target import guess_task
 from jarf.bench._progress import Progress, show_seconds
 from jarf.bench._protocol import Split, make_split
 from jarf.bench._runner import run_jobs
-from jarf.bench._sources import TableError
 from jarf.bench._statistics import (
     PairedTest,
     best_or_close,

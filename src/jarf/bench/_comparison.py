@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from jarf.bench._comparison_tables import curve_table, pair_table, score_table, time_table
-from jarf.bench._findings import METRICS, answer, deciding_metric, paired_methods
+from jarf.bench._errors import TableError
+from jarf.bench._findings import METRICS, advice, answer, deciding_metric, paired_methods
 from jarf.bench._methods import get_method
 from jarf.bench._own_table import OwnTable
 from jarf.bench._protocol import numeric_columns
-from jarf.bench._sources import TableError
+from jarf.bench._recipes import example_code
 from jarf.bench.experiments import Results
 from jarf.pages import comparison_markdown, comparison_page
 
@@ -120,6 +121,8 @@ def compare_rows(
         "metric": metric,
         "metric_label": METRICS[metric][0],
         "answer": answer(order, scores, pairs, metric, races),
+        "advice": advice(order, scores, pairs, metric, _seconds(whole, name, order)),
+        "code": _code(order[0], table, facts),
         "scores": {m: scores[m] for m in order},
         "splits": {m: _values(whole, name, m, metric) for m in order},
         "pairs": [pair.as_dict() for pair in pairs],
@@ -139,6 +142,20 @@ def compare_rows(
         "settings": facts,
     }
     return Comparison(summary)
+
+
+def _seconds(results: Results, name: str, methods: list[str]) -> dict[str, float]:
+    cells = {m: results.cell(name, m, "time_cpu") for m in methods}
+    return {m: cell.value for m, cell in cells.items() if cell is not None}
+
+
+def _code(method: str, table: OwnTable, facts: dict[str, Any]) -> str:
+    """Code that fits the best method; empty for a method that the user brought."""
+    recipe = get_method(method).recipe
+    if recipe is None:
+        return ""
+    n_trees = facts.get("budget", {}).get("n_trees", 200)
+    return example_code(recipe, table.recipe, table.task, n_trees)
 
 
 def _values(results: Results, name: str, method: str, metric: str) -> list[float]:

@@ -23,7 +23,7 @@ from jarf.bench._datasets import get_dataset
 from jarf.bench._jarf_methods import preconditioner_of
 from jarf.bench._methods import Fit, Method, Setting, get_method
 from jarf.bench._metrics import classification_metrics, regression_metrics
-from jarf.bench._protocol import Split, cap_rows, make_split, split_seed
+from jarf.bench._protocol import Split, cap_rows, make_split
 
 __all__ = ["TUNING", "Job", "run_job", "versions"]
 
@@ -104,12 +104,13 @@ def _measure(
     job: Job, budget: Budget, folder: str | None, params: dict[str, Any]
 ) -> dict[str, Any]:
     budget = replace(budget, train_cap=job.cap or None)
-    split = make_split(get_dataset(job.dataset), job.repeat, job.fold, budget, job.seed, folder)
+    dataset = get_dataset(job.dataset)
+    split = make_split(dataset, job.repeat, job.fold, budget, job.seed, folder)
     method = get_method(job.method)
     setting = Setting(
         task=split.task,
         n_trees=budget.n_trees,
-        random_state=split_seed(job.seed, job.dataset, job.repeat, job.fold),
+        random_state=dataset.split_seed(job.seed, job.repeat, job.fold),
         numeric=split.numeric,
         n_train=len(split.X_train),
         slow_probes=budget.slow_probes,

@@ -16,8 +16,10 @@ from jarf.pages._style import (
 )
 from jarf.pages._svg import inline_svg, save_figure
 from jarf.pages._tables import (
+    csv_cell,
     number,
     plain_text,
+    printable,
     table_csv,
     table_markdown,
     write_between_markers,
@@ -30,6 +32,7 @@ __all__ = [
     "claims_html",
     "comparison_markdown",
     "comparison_page",
+    "csv_cell",
     "draw_comparison",
     "drawing",
     "figure_html",
@@ -41,6 +44,7 @@ __all__ = [
     "number",
     "page_html",
     "plain_text",
+    "printable",
     "save_figure",
     "simple_table",
     "subplots",
