@@ -17,7 +17,7 @@ from jarf.bench._own_table import OwnTable
 from jarf.bench._protocol import numeric_columns
 from jarf.bench._recipes import example_code
 from jarf.bench.experiments import Results
-from jarf.pages import comparison_markdown, comparison_page
+from jarf.pages import comparison_markdown, comparison_page, write_text
 
 __all__ = ["Comparison", "compare_rows"]
 
@@ -64,10 +64,10 @@ class Comparison:
         """Write ``index.html``, ``comparison.json`` and ``comparison.md``; return the page."""
         target = Path(folder)
         target.mkdir(parents=True, exist_ok=True)
-        (target / "comparison.json").write_text(self.json(), "utf-8")
-        (target / "comparison.md").write_text(self.markdown(), "utf-8")
         page = target / "index.html"
-        page.write_text(self.html(), "utf-8")
+        write_text(target / "comparison.json", self.json())
+        write_text(target / "comparison.md", self.markdown())
+        write_text(page, self.html())
         return page
 
     def __repr__(self) -> str:

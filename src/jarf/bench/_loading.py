@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from jarf._files import atomic_write
 from jarf.bench._datasets import Dataset, Table
 
 __all__ = ["DatasetError", "data_folder", "load_table"]
@@ -173,10 +174,10 @@ def _keep(X: Any, y: Any, cache: Path, name: str) -> None:
     """Store a download with its checksum, so that a damaged file is noticed later."""
     cache.mkdir(parents=True, exist_ok=True)
     path = cache / f"{name}.parquet"
-    scratch = path.with_suffix(".part")
-    X.assign(target=y).to_parquet(scratch)
-    os.replace(scratch, path)
-    path.with_suffix(".sha256").write_text(json.dumps({"sha256": _sha256(path)}))
+    with atomic_write(path, "wb") as stream:
+        X.assign(target=y).to_parquet(stream)
+    with atomic_write(path.with_suffix(".sha256"), encoding="ascii") as stream:
+        json.dump({"sha256": _sha256(path)}, stream)
 
 
 def _verify_checksum(path: Path) -> None:

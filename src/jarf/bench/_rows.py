@@ -18,7 +18,7 @@ _COUNTS = ("repeat", "fold", "cap", "seed")
 _MEASURES = ("metrics", "times")
 # A packed file may not hold more than this: it would fill the memory.
 MAX_UNPACKED = 2**30
-_TAIL = re.compile(rb',"crc":"([0-9a-f]{8})"}$')
+_TAIL = re.compile(rb',"crc":"([0-9a-f]{8})"}\Z')
 
 
 class StoreError(RuntimeError):
@@ -47,8 +47,8 @@ def row_line(row: dict[str, Any]) -> str:
 def parse_lines(content: bytes, where: Path) -> dict[tuple[Any, ...], dict[str, Any]]:
     """Rows by key; what follows the last line break was half-written and is left out.
 
-    A line that is damaged is an error, not a row the less: a table would change in silence. Lines
-    of the first runs have no checksum and are checked for their form only. Of two rows with the
+    A damaged line is an error, for if it were skipped, tables would change without a word. Every
+    line must end in its checksum; no published version wrote lines without. Of two rows with the
     same key the first counts.
     """
     rows: dict[tuple[Any, ...], dict[str, Any]] = {}
@@ -56,16 +56,21 @@ def parse_lines(content: bytes, where: Path) -> dict[tuple[Any, ...], dict[str, 
         row = _parse(line)
         if row is None:
             raise StoreError(
-                f"{where}, line {number} is damaged or is no row of a run. Delete the line and run "
-                "the same command again to have its fit repeated"
+                f"{where}, line {number} is damaged or is not a row of a run: its checksum is "
+                f"missing or does not fit{_line_ends(line)}. Delete the line and run the same "
+                "command again to have its fit repeated"
             )
         rows.setdefault(row_key(row), row)
     return rows
 
 
+def _line_ends(line: bytes) -> str:
+    return " (the file has Windows line ends; restore it as it was)" if line[-1:] == b"\r" else ""
+
+
 def _parse(line: bytes) -> dict[str, Any] | None:
     tail = _TAIL.search(line)
-    if tail and zlib.crc32(line[: tail.start()]) != int(tail[1], 16):
+    if tail is None or zlib.crc32(line[: tail.start()]) != int(tail[1], 16):
         return None
     try:
         row = json.loads(line)

@@ -23,6 +23,7 @@ from jarf.pages._tables import (
     table_csv,
     table_markdown,
     write_between_markers,
+    write_text,
 )
 
 __all__ = [
@@ -52,4 +53,5 @@ __all__ = [
     "table_html",
     "table_markdown",
     "write_between_markers",
+    "write_text",
 ]

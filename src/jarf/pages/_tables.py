@@ -9,6 +9,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+from jarf._files import atomic_write
+
 # Backslashes, code, emphasis, links and images, cells, strike-through, bare addresses. An
 # underscore inside a word is text.
 _MARKUP = re.compile(r"[\\`*\[\]|~]|(?<![^\W_])_|_(?![^\W_])|:(?=//)")
@@ -23,6 +25,7 @@ __all__ = [
     "table_csv",
     "table_markdown",
     "write_between_markers",
+    "write_text",
 ]
 
 
@@ -158,12 +161,18 @@ def plain_text(text: str) -> str:
     return text.replace("www.", "www\\.")
 
 
+def write_text(path: str | Path, text: str) -> None:
+    """Replace a text file at once; the old one survives a full disk."""
+    with atomic_write(path, encoding="utf-8", newline="") as stream:
+        stream.write(text)
+
+
 def write_between_markers(path: str | Path, text: str, name: str = "results") -> bool:
     """Put generated text between ``<!-- name:start -->`` and ``<!-- name:end -->``.
 
     Returns whether the file changed. A file without the two markers is an error.
     """
-    path = Path(path)
+    path = Path(path).resolve()  # the user named it: a link to it stays a link
     old = path.read_text(encoding="utf-8")
     start, end = f"<!-- {name}:start -->", f"<!-- {name}:end -->"
     if old.count(start) != 1 or old.count(end) != 1 or old.index(start) > old.index(end):
@@ -171,5 +180,5 @@ def write_between_markers(path: str | Path, text: str, name: str = "results") ->
     before, rest = old.split(start)
     new = f"{before}{start}\n{text.strip()}\n{end}{rest.split(end)[1]}"
     if new != old:
-        path.write_text(new, encoding="utf-8")
+        write_text(path, new)
     return new != old

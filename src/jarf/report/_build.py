@@ -17,6 +17,7 @@ from jarf.bench import (
     REGRESSION,
     Results,
     ResultTable,
+    StoreError,
     get_dataset,
     get_method,
     read_rows,
@@ -25,6 +26,7 @@ from jarf.bench import (
 from jarf.pages import (
     Painter,
     claims_html,
+    csv_cell,
     figure_html,
     page_html,
     save_figure,
@@ -32,6 +34,7 @@ from jarf.pages import (
     table_csv,
     table_html,
     table_markdown,
+    write_text,
 )
 from jarf.report._claims import HOLDS, NOT_HERE, PART, UNTESTED, judge
 from jarf.report._figures import FIGURE_OF, draw_figures
@@ -183,23 +186,38 @@ def build_report(folder: str | os.PathLike[str], out: str | os.PathLike[str] | N
     """
     results = load_results(folder)
     summary, by_id = _summary_and_tables(folder, results)
-    target = Path(folder) / "report" if out is None else Path(out)
-    for name in ("tables", "figures"):
-        (target / name).mkdir(parents=True, exist_ok=True)
+    target = _own_folder(Path(folder) / "report") if out is None else Path(out)
+    tables, figures = (_own_folder(target / name) for name in ("tables", "figures"))
     for experiment in summary["experiments"]:
         for table in experiment["tables"]:
-            (target / "tables" / f"{table['id']}.csv").write_text(table_csv(table), "utf-8")
-            (target / "tables" / f"{table['id']}.md").write_text(table_markdown(table), "utf-8")
+            write_text(tables / f"{table['id']}.csv", table_csv(table))
+            write_text(tables / f"{table['id']}.md", table_markdown(table))
     painters = {painter.name: painter for painter in draw_figures(results, by_id)}
     for painter in painters.values():
-        save_figure(painter, target / "figures")
-    (target / "summary.json").write_text(
-        json.dumps(summary, indent=1, allow_nan=False) + "\n", "utf-8"
-    )
-    results.frame.to_csv(target / "tables" / "rows.csv", index=False)
+        save_figure(painter, figures)
+    write_text(target / "summary.json", json.dumps(summary, indent=1, allow_nan=False) + "\n")
+    write_text(tables / "rows.csv", _rows_csv(results))
     page = target / "index.html"
-    page.write_text(_page(summary, painters), "utf-8")
+    write_text(page, _page(summary, painters))
     return page
+
+
+def _own_folder(path: Path) -> Path:
+    """Make a folder of the report; a link in its place would lead our files elsewhere."""
+    if path.is_symlink():
+        raise StoreError(f"{path} is a link; remove it, or choose another folder with --out")
+    path.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def _rows_csv(results: Results) -> str:
+    """All rows as one flat table, whose texts no spreadsheet takes for formulas."""
+    frame = results.frame.copy()
+    frame.columns = [csv_cell(str(name)) for name in frame.columns]
+    for name in frame.columns:
+        if frame[name].dtype.kind not in "biufc":
+            frame[name] = [csv_cell(v) if isinstance(v, str) else v for v in frame[name]]
+    return frame.to_csv(index=False, lineterminator="\n")
 
 
 def _page(summary: dict[str, Any], painters: dict[str, Painter]) -> str:
