@@ -177,3 +177,41 @@ def test_prediction(slow, expected):
     verdict, evidence = own_verdicts(own_study([0.07] * 20, slow=slow))[-1]
     assert verdict == expected
     assert ("at most 2.50" in evidence) == bool(slow)
+
+
+# --- verdicts speak of methods that were run ----------------------------------------------------
+
+
+def test_claims_about_a_method_that_was_not_run_are_not_tested():
+    rows = [
+        a_row(d, m, "", f, 0.7) for d in ("magic", "letter") for m in ("RF", "XGB") for f in (0, 1)
+    ]
+    assert set(verdicts(Results(rows, SETTINGS)).values()) == {UNTESTED}
+
+
+def test_a_method_alone_is_best_of_nothing():
+    rows = [a_row("magic", "JARF", "", fold, 0.7) for fold in (0, 1)]
+    found = verdicts(Results(rows, SETTINGS))
+    assert found["JARF is best on 12 of 15 classification datasets."] == UNTESTED
+
+
+def test_a_count_is_of_the_datasets_that_both_were_run_on():
+    rows = [a_row("magic", m, "", f, 0.7) for m in ("RF", "JARF") for f in (0, 1)]
+    rows += [a_row("letter", "RF", "", f, 0.7) for f in (0, 1)]
+    results = Results(rows, SETTINGS)
+    tables = {t.id: t for e in EXPERIMENTS.values() for t in e.tables(results)}
+    judged = {c["claim"]: c for c in judge(results, tables)}
+    never = judged["JARF is never worse than RF by more than one standard error."]
+    assert (never["verdict"], never["evidence"]) == (
+        *(HOLDS, "Worse by more than one s.e. on 0 of 1."),
+    )
+
+
+@pytest.mark.parametrize(("seconds", "expected"), [(1.2, UNTESTED), (1.6, NOT_HERE)])
+def test_the_cost_without_rivals(seconds, expected):
+    rows = [
+        a_row("magic", m, "", f, 0.7, s) for m, s in (("RF", 1.0), ("JF", seconds)) for f in (0, 1)
+    ]
+    verdict, evidence = own_verdicts(Results(rows, SETTINGS))[-2]
+    assert verdict == expected
+    assert evidence.endswith("the other oblique forests were not run.")

@@ -6,9 +6,13 @@ import hashlib
 import json
 import os
 import time
+import warnings
+import zlib
 from collections.abc import Callable
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any
+from urllib.error import URLError
 
 import numpy as np
 
@@ -18,6 +22,8 @@ from jarf.bench._datasets import Dataset, Table
 __all__ = ["DatasetError", "data_folder", "load_table"]
 
 _RETRIES = 3
+# no network, a wrong checksum or a body that is cut off, an answer of another form
+_DOWNLOAD_ERRORS = (OSError, ValueError, EOFError, KeyError, HTTPException, zlib.error)
 
 
 class DatasetError(RuntimeError):
@@ -147,8 +153,9 @@ def _download(
         try:
             X, y = fetch(dataset.openml_id, cache / "openml")
             break
-        except (OSError, ValueError) as error:
-            if attempt == _RETRIES - 1:
+        except _DOWNLOAD_ERRORS as error:
+            last = attempt == _RETRIES - 1 or isinstance(error, URLError | TimeoutError)
+            if last:  # scikit-learn has tried a network that is down several times
                 raise DatasetError(
                     f"{dataset.name}: no local file, and OpenML {dataset.openml_id} could not be "
                     f"downloaded ({type(error).__name__}: {error}). Offline? Put "
@@ -164,9 +171,9 @@ def _download(
 def _fetch_openml(openml_id: int, cache: Path) -> tuple[Any, Any]:
     from sklearn.datasets import fetch_openml
 
-    bunch = fetch_openml(
-        data_id=openml_id, as_frame=True, data_home=str(cache), parser="auto", n_retries=0
-    )
+    with warnings.catch_warnings():  # it warns of every retry; what fails at last is an error
+        warnings.simplefilter("ignore")
+        bunch = fetch_openml(data_id=openml_id, as_frame=True, data_home=str(cache), parser="auto")
     return bunch.data, bunch.target
 
 
