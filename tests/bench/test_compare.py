@@ -9,8 +9,8 @@ from jarf.bench import (
     _methods,
     compare,
     dataset_names,
+    load_rows,
     method_names,
-    read_rows,
     register_method,
 )
 
@@ -26,11 +26,11 @@ def clean_registry(monkeypatch):
 
 def test_every_method_meets_the_same_folds(tmp_path):
     compare(IRIS, "target", out=tmp_path, **TINY | {"cv": 3})
-    rows = [row for row in read_rows(tmp_path) if row["variant"] == ""]
-    assert [(r["method"], r["fold"]) for r in rows] == [
+    rows = [row for row in load_rows(tmp_path) if row.variant == ""]
+    assert [(r.method, r.fold) for r in rows] == [
         *(("RF", 0), ("JARF", 0), ("RF", 1), ("JARF", 1), ("RF", 2), ("JARF", 2)),
     ]
-    assert {(r["n_train"], r["n_test"]) for r in rows} == {(100, 50)}
+    assert {(r.n_train, r.n_test) for r in rows} == {(100, 50)}
 
 
 def test_the_default_is_the_paper_and_ours(comparison):
@@ -45,8 +45,8 @@ def test_the_default_is_the_paper_and_ours(comparison):
 def test_tuning_sees_every_training_part_apart(tmp_path):
     pytest.importorskip("xgboost")
     compare(IRIS, "target", out=tmp_path, **TINY | {"methods": ["XGB"]})
-    searches = [row for row in read_rows(tmp_path) if row["variant"] == "tuning"]
-    assert [(row["repeat"], row["fold"]) for row in searches] == [(0, 0), (0, 1)]
+    searches = [row for row in load_rows(tmp_path) if row.variant == "tuning"]
+    assert [(row.repeat, row.fold) for row in searches] == [(0, 0), (0, 1)]
 
 
 def test_regression():

@@ -3,7 +3,7 @@ import json
 import pytest
 from sklearn.datasets import load_iris
 
-from jarf.bench import _methods, method_names, read_rows
+from jarf.bench import _methods, load_rows, method_names
 from jarf.cli import main
 
 TINY = ["--cv", "2", "--repeats", "1", "--trees", "3", "--jobs", "1"]
@@ -53,10 +53,10 @@ def test_parquet_a_plug_in_and_a_learning_curve(tmp_path, capsys):
     command = ["compare", str(path), "--target", "target", "--methods", "RF", "--out", out, *TINY]
     command += ["--learning-curve", "--method-file", str(plugin)]
     assert main([*command, "--drop", "sepal width (cm)"]) == 0
-    rows = [row for row in read_rows(out) if row["method"] != "EJOP"]
-    assert {row["method"] for row in rows} == {"RF", "one tree"}
-    assert {row["cap"] for row in rows} == {0, 37}
-    assert {row["d"] for row in rows} == {3}
+    rows = [row for row in load_rows(out) if row.method != "EJOP"]
+    assert {row.method for row in rows} == {"RF", "one tree"}
+    assert {row.cap for row in rows} == {0, 37}
+    assert {row.d for row in rows} == {3}
 
 
 def test_a_failed_method_is_said_by_the_exit_code(tmp_path, iris):
@@ -104,7 +104,7 @@ def test_an_interrupt_stops_cleanly_and_the_same_command_continues(
     command = ["compare", iris, "--target", "target", "--methods", "RF", "--trees", "60"]
     command += ["--cv", "5", "--repeats", "4", "--out", str(out)]
     interrupt([*command, "--jobs", "2"], out)
-    stored = len(read_rows(out))
+    stored = len(load_rows(out))
     assert 2 <= stored < 20
     assert main([*command, "--jobs", "1"]) == 0
     assert f"20 fits, {stored} stored" in capsys.readouterr().err

@@ -23,6 +23,7 @@ from jarf.bench._metrics import calibration_error, classification_metrics, regre
 from jarf.bench._own_target import guess_task
 from jarf.bench._progress import Progress, show_seconds
 from jarf.bench._protocol import Split, make_split
+from jarf.bench._rows import ResultRow
 from jarf.bench._runner import run_jobs
 from jarf.bench._statistics import (
     PairedTest,
@@ -33,7 +34,7 @@ from jarf.bench._statistics import (
     wilcoxon_p,
     worse_by_se,
 )
-from jarf.bench._store import ResultStore, StoreError, read_rows, read_run
+from jarf.bench._store import ResultStore, StoreError, load_rows, read_rows, read_run
 from jarf.bench._study import Study, plan_study, reproduce
 from jarf.bench.experiments import EXPERIMENTS, Experiment, Results, ResultTable
 
@@ -53,6 +54,7 @@ __all__ = [
     "Method",
     "PairedTest",
     "Progress",
+    "ResultRow",
     "ResultStore",
     "ResultTable",
     "Results",
@@ -76,6 +78,7 @@ __all__ = [
     "guess_task",
     "holm",
     "load_plugin",
+    "load_rows",
     "load_table",
     "make_split",
     "mean_ranks",

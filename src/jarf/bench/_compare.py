@@ -7,7 +7,6 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -18,7 +17,7 @@ from jarf.bench._datasets import Dataset, Table, temporary_dataset
 from jarf.bench._directions import directions_of
 from jarf.bench._errors import TableError
 from jarf.bench._findings import METRICS_OF, deciding_metric
-from jarf.bench._jobs import Job, versions
+from jarf.bench._jobs import Job
 from jarf.bench._methods import custom_methods, get_method, not_installed
 from jarf.bench._own_table import OwnTable, own_table
 from jarf.bench._progress import Progress
@@ -140,7 +139,7 @@ def compare(
     jobs = _plan(dataset.name, chosen, budget, seed, _caps(table, cv) if learning_curve else ())
     with temporary_dataset(dataset), _store(out) as store:
         if retry_errors:
-            store.forget([key for key, row in store.rows.items() if row["status"] != "ok"])
+            store.forget([key for key, row in store.rows.items() if not row.ok])
         _run(jobs, store, budget, n_jobs, say if verbose else None)
         geometry = _directions(dataset, table, budget, seed, n_jobs, store)
         stored = [store.rows[job.key] for job in jobs]
@@ -261,6 +260,5 @@ def _directions(
         except Exception as error:  # as in a fit: the rest of the page still stands
             return {"error": f"{type(error).__name__}: {error}"[:500]}
         seconds = round(time.perf_counter() - start, 4)
-        row = {**asdict(job), "status": "ok", "error": "", "extra": found, "seconds": seconds}
-        store.append({**row, "versions": versions()})
-    return store.rows[job.key]["extra"]
+        store.append(job.row(extra=found, seconds=seconds))
+    return dict(store.rows[job.key].extra)

@@ -16,6 +16,7 @@ from jarf.bench._methods import get_method
 from jarf.bench._own_table import OwnTable
 from jarf.bench._protocol import numeric_columns
 from jarf.bench._recipes import example_code
+from jarf.bench._rows import ResultRow
 from jarf.bench.experiments import Results
 from jarf.pages import comparison_markdown, comparison_page, write_text
 
@@ -80,7 +81,7 @@ class Comparison:
 
 
 def compare_rows(
-    rows: Sequence[dict[str, Any]],
+    rows: Sequence[ResultRow],
     geometry: dict[str, Any],
     table: OwnTable,
     facts: dict[str, Any],
@@ -91,7 +92,7 @@ def compare_rows(
 
     Parameters
     ----------
-    rows : sequence of dict
+    rows : sequence of ResultRow
         Of all fits, those of the learning curve and the grid searches included.
     geometry : dict
         As made by `directions_of`.
@@ -104,11 +105,11 @@ def compare_rows(
         The one that decides; None: kappa, or R2 in regression.
     """
     metric = deciding_metric(table.task, metric)
-    whole = Results([row for row in rows if row["cap"] == 0])
-    name = rows[0]["dataset"]
+    whole = Results([row for row in rows if row.cap == 0])
+    name = rows[0].dataset
     methods = [m for m in whole.methods([name]) if len(whole.splits(name, m, metric))]
     if not methods:
-        reasons = sorted({row["error"] for row in rows if row["status"] != "ok"})
+        reasons = sorted({row.error for row in rows if not row.ok})
         raise TableError("every fit failed: " + "; ".join(reasons)[:500])
     scores = {m: float(whole.splits(name, m, metric).mean()) for m in methods}
     good = METRICS[metric][1] == "high"
@@ -182,6 +183,6 @@ def _table_facts(table: OwnTable) -> dict[str, Any]:
     return facts
 
 
-def _errors(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    counted = Counter((row["method"], row["error"]) for row in rows if row["status"] != "ok")
+def _errors(rows: Sequence[ResultRow]) -> list[dict[str, Any]]:
+    counted = Counter((row.method, row.error) for row in rows if not row.ok)
     return [{"method": m, "error": e, "fits": n} for (m, e), n in counted.items()]

@@ -12,13 +12,47 @@ from pathlib import Path
 from typing import Any
 
 from jarf._files import atomic_write
-from jarf.bench._rows import StoreError, parse_lines, read_json, row_key, row_line, unpacked
+from jarf.bench._frame import flat_frame
+from jarf.bench._rows import (
+    ResultRow,
+    StoreError,
+    parse_lines,
+    read_json,
+    row_line,
+    unpacked,
+)
 
-__all__ = ["ResultStore", "StoreError", "read_rows", "read_run"]
+__all__ = ["ResultStore", "StoreError", "load_rows", "read_rows", "read_run"]
 
 
-def read_rows(folder: str | os.PathLike[str]) -> list[dict[str, Any]]:
-    """All rows of a results folder; a half-written last line is left out.
+def read_rows(folder: str | os.PathLike[str]) -> Any:
+    """Read all rows of a results folder as one flat, typed frame.
+
+    Parameters
+    ----------
+    folder : path
+
+    Returns
+    -------
+    DataFrame
+        One line per fit: what was fitted (``dataset``, ``method``, ``variant``), the split
+        (``repeat``, ``fold``, ``cap``, ``seed``), ``status`` and ``error``, sizes, a column per
+        metric (``kappa``, ``r2``, ...) and per stage (``time_cpu``, ...), in seconds.
+
+    Raises
+    ------
+    StoreError
+        Where there are no results, or a line of them is damaged.
+
+    See Also
+    --------
+    load_rows : The rows as records, with all that a method reported.
+    """
+    return flat_frame(load_rows(folder))
+
+
+def load_rows(folder: str | os.PathLike[str]) -> list[ResultRow]:
+    """Read all rows of a results folder as records; a half-written last line is left out.
 
     Published rows may be packed: ``rows.jsonl.gz`` is read where there is no ``rows.jsonl``.
 
@@ -28,7 +62,7 @@ def read_rows(folder: str | os.PathLike[str]) -> list[dict[str, Any]]:
 
     Returns
     -------
-    list of dict
+    list of ResultRow
 
     Raises
     ------
@@ -155,9 +189,9 @@ class ResultStore:
         """Without a buffer: what a failed write left over must not be written later."""
         return FileIO(self.path, "ab", opener=_no_links)
 
-    def append(self, row: dict[str, Any]) -> None:
+    def append(self, row: ResultRow) -> None:
         """Add one row; it is on disk when this returns."""
-        key = row_key(row)
+        key = row.key
         if key in self.rows:
             raise ValueError(f"a row for {key} is already stored")
         line = memoryview(row_line(row).encode())

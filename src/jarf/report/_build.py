@@ -9,8 +9,6 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from jarf.bench import (
     CLASSIFICATION,
     EXPERIMENTS,
@@ -20,7 +18,7 @@ from jarf.bench import (
     StoreError,
     get_dataset,
     get_method,
-    read_rows,
+    load_rows,
     read_run,
 )
 from jarf.pages import (
@@ -50,7 +48,7 @@ __all__ = [
 
 def load_results(folder: str | os.PathLike[str]) -> Results:
     """Stored rows and settings of a results folder."""
-    return Results(read_rows(folder), read_run(folder)[0])
+    return Results(load_rows(folder), read_run(folder)[0])
 
 
 def result_tables(results: Results) -> dict[str, list[ResultTable]]:
@@ -132,9 +130,7 @@ def _dataset_facts(results: Results, name: str) -> dict[str, Any]:
     return {
         "name": name,
         "task": str(first["task"]),
-        "n_rows": int(np.nan_to_num(rows["n_rows"].max())) if "n_rows" in rows else 0,
-        "n_train": int(rows["n_train"].max()),
-        "n_test": int(rows["n_test"].max()),
+        **{name: int(rows[name].fillna(0).max()) for name in ("n_rows", "n_train", "n_test")},
         "columns": int(first["d"]),
         "numeric": int(first["d_numeric"]),
         "classes": int(first["n_classes"]),
@@ -162,9 +158,7 @@ def _note(name: str) -> str:
 
 
 def _errors(results: Results) -> list[dict[str, Any]]:
-    counted = Counter(
-        (row["dataset"], row["method"], row["variant"], row["error"]) for row in results.errors
-    )
+    counted = Counter((row.dataset, row.method, row.variant, row.error) for row in results.errors)
     names = ("dataset", "method", "variant", "error")
     return [{**dict(zip(names, key, strict=True)), "fits": n} for key, n in counted.items()]
 
