@@ -159,11 +159,13 @@ def _rows():
 @pytest.fixture(scope="session")
 def results_folder(tmp_path_factory):
     """A results folder with rows for every experiment and names that try to escape."""
-    from jarf.bench import BUDGETS
+    from jarf.bench import BUDGETS, ResultRow
+    from jarf.bench._rows import row_line
 
     folder = tmp_path_factory.mktemp("results")
-    lines = [json.dumps(row) for row in _rows()]
-    (folder / "rows.jsonl").write_text("\n".join(lines) + "\n")
+    (folder / "rows.jsonl").write_text(
+        "".join(row_line(ResultRow.from_dict(row)) for row in _rows())
+    )
     budget = dataclasses.replace(BUDGETS["standard"], repeats=2, ablation_repeats=1)
     (folder / "run.json").write_text(json.dumps({**budget.as_dict(), "seed": 0}))
     (folder / "environment.json").write_text(json.dumps([{"machine": "made up"}]))

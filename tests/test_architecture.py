@@ -15,7 +15,7 @@ import jarf
 SOURCE = Path(jarf.__file__).parent
 ORDER = [
     *("table", "trees", "surrogate", "gradients", "geometry", "datasets", "ensemble"),
-    *("inspection", "export", "dask", "bench", "report", "cli"),
+    *("inspection", "export", "dask", "pages", "bench", "report", "cli"),
 ]
 DOOR, KERNELS = "_native.py", "jarf._kernels"
 SKLEARN = "_sklearn.py"

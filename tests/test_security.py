@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import jarf
+from jarf.bench._rows import ResultRow, row_line
 from jarf.report import build_report, headline_markdown, tables_markdown
 
 SOURCE = Path(jarf.__file__).parent
@@ -81,7 +82,10 @@ def poisoned_folder(results_folder, tmp_path_factory):
     folder.mkdir()
     lines = (results_folder / "rows.jsonl").read_text().splitlines()
     rows = [poisoned(json.loads(line)) for line in lines[:40] + lines[-1:]]
-    (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    for row in rows:
+        del row["crc"]
+    text = "".join(row_line(ResultRow.from_dict(row)) for row in rows)
+    (folder / "rows.jsonl").write_text(text)
     for name in ("run.json", "environment.json"):
         value = json.loads((results_folder / name).read_text())
         (folder / name).write_text(json.dumps(poisoned(value)))

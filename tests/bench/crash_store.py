@@ -27,7 +27,7 @@ from sklearn.datasets import load_iris
 from sklearn.dummy import DummyClassifier
 
 from jarf import bench
-from jarf.bench import BUDGETS, _compare, _jobs, read_rows, register_method
+from jarf.bench import BUDGETS, _compare, _jobs, load_rows, register_method
 from jarf.cli import main
 from jarf.report import load_results
 from jarf.report._build import result_tables
@@ -112,13 +112,13 @@ def stored(out: Path) -> tuple[dict[tuple, dict], bool]:
     rows = [json.loads(line) for line in lines]
     keys = [tuple(row[name] for name in _jobs.Job.__dataclass_fields__) for row in rows]
     assert len(set(keys)) == len(keys), "a row is there twice"
-    assert len(read_rows(out)) == len(rows), "a stored row is not read"
+    assert len(load_rows(out)) == len(rows), "a stored row is not read"
     return dict(zip(keys, rows, strict=True)), bool(rest)
 
 
 def outcome(run, out: Path):
     """The rows of a run that is done, in one order, and what a page is made of."""
-    rows = sorted(json.dumps(row, sort_keys=True) for row in read_rows(out))
+    rows = sorted(json.dumps(row.as_dict(), sort_keys=True) for row in load_rows(out))
     tables = run(out, False)
     assert rows
     assert tables

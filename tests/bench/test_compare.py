@@ -9,8 +9,8 @@ from jarf.bench import (
     _methods,
     compare,
     dataset_names,
+    load_rows,
     method_names,
-    read_rows,
     register_method,
 )
 
@@ -26,11 +26,11 @@ def clean_registry(monkeypatch):
 
 def test_every_method_meets_the_same_folds(tmp_path):
     compare(IRIS, "target", out=tmp_path, **TINY | {"cv": 3})
-    rows = [row for row in read_rows(tmp_path) if row["variant"] == ""]
-    assert [(r["method"], r["fold"]) for r in rows] == [
+    rows = [row for row in load_rows(tmp_path) if row.variant == ""]
+    assert [(r.method, r.fold) for r in rows] == [
         *(("RF", 0), ("JARF", 0), ("RF", 1), ("JARF", 1), ("RF", 2), ("JARF", 2)),
     ]
-    assert {(r["n_train"], r["n_test"]) for r in rows} == {(100, 50)}
+    assert {(r.n_train, r.n_test) for r in rows} == {(100, 50)}
 
 
 def test_the_default_is_the_paper_and_ours(comparison):
@@ -45,8 +45,8 @@ def test_the_default_is_the_paper_and_ours(comparison):
 def test_tuning_sees_every_training_part_apart(tmp_path):
     pytest.importorskip("xgboost")
     compare(IRIS, "target", out=tmp_path, **TINY | {"methods": ["XGB"]})
-    searches = [row for row in read_rows(tmp_path) if row["variant"] == "tuning"]
-    assert [(row["repeat"], row["fold"]) for row in searches] == [(0, 0), (0, 1)]
+    searches = [row for row in load_rows(tmp_path) if row.variant == "tuning"]
+    assert [(row.repeat, row.fold) for row in searches] == [(0, 0), (0, 1)]
 
 
 def test_regression():
@@ -97,7 +97,7 @@ def test_a_registered_method_joins_and_the_registry_stays_clean():
 
 def test_what_cannot_take_part_is_said(monkeypatch):
     register_method("only classes", ExtraTreesClassifier())
-    monkeypatch.setattr(_compare, "find_spec", lambda name: None)
+    monkeypatch.setattr(_methods, "find_spec", lambda name: None)
     X, y = load_diabetes(return_X_y=True, as_frame=True)
     found = compare(X, y, **TINY | {"methods": ["RF", "XGB", "only classes"]})
     assert list(found.scores) == ["RF"]
@@ -140,3 +140,46 @@ def test_directions_that_fail_leave_the_rest(monkeypatch):
     monkeypatch.setattr(_compare, "directions_of", fail)
     found = compare(IRIS, "target", **TINY)
     assert "no directions today" in found.html()
+
+
+def test_scores_do_not_depend_on_the_name_of_the_file(tmp_path):
+    found = []
+    for name in ("a.csv", "b.csv"):
+        IRIS.to_csv(tmp_path / name, index=False)
+        found.append(compare(tmp_path / name, "target", **TINY))
+    first, second = (comparison.summary["splits"] for comparison in found)
+    assert first == second
+    more_trees = compare(IRIS, "target", **TINY | {"n_trees": 4, "methods": ["RF"]})
+    rows = [c.summary["table"]["rows_used"] for c in (*found, more_trees)]
+    assert rows == [150] * 3
+
+
+def test_probabilities_are_ranked_too():
+    found = compare(IRIS, "target", metric="roc_auc", **TINY | {"methods": ["RF"]})
+    assert 0.9 < found.scores["RF"] <= 1
+    found = compare(IRIS, "target", metric="average_precision", **TINY | {"methods": ["RF"]})
+    assert "average precision" in found.answer[0]
+
+
+def test_the_page_says_what_to_do_next_with_code_that_runs(tmp_path):
+    path = tmp_path / "data.csv"
+    table = IRIS.assign(kind=["u", "v", None] * 50, paid=["1,5 €", "2,5 €"] * 75)
+    table.to_csv(path, index=False, sep=";", decimal=",")
+    for method in ("RF", "XGB", "JARF", "JF"):
+        found = compare(path, "target", drop=["paid"], **TINY | {"methods": [method]})
+        code = found.summary["code"]
+        assert "sep=';', decimal=','" in code
+        assert "drop(columns=['target', 'paid'])" in code
+        place = {}
+        exec(code, place)  # what a reader would paste
+        assert place["model"].predict(place["X"]).shape == (150,)
+        assert found.summary["advice"][0].startswith("Use ")
+        assert "What to do next" in found.html()
+        assert "import pandas as pd" in found.markdown()
+
+
+def test_a_registered_method_has_no_code():
+    register_method("extra", ExtraTreesClassifier(n_estimators=3))
+    found = compare(IRIS, "target", **TINY | {"methods": ["extra"]})
+    assert found.summary["code"] == ""
+    assert "a method of your own" in found.html()

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from jarf.bench import TableError
+from jarf.bench import ResultRow, TableError
 from jarf.bench._comparison import compare_rows
 from jarf.bench._own_table import OwnTable
 
@@ -40,6 +40,10 @@ def made_rows(levels, task="classification", n=10, caps=(0,)):
                 }
 
 
+def records(rows):
+    return [ResultRow.from_dict(row) for row in rows]
+
+
 def table(task="classification"):
     X = pd.DataFrame({"a": np.arange(100.0), "k": list("xyxyx") * 20})
     y = np.repeat(["n", "p"], 50) if task == "classification" else np.arange(100.0)
@@ -47,8 +51,8 @@ def table(task="classification"):
 
 
 def compared(levels, metric=None, task="classification", **options):
-    rows = list(made_rows(levels, task, **options))
-    return compare_rows(rows, {"sensitivities": []}, table(task), {"seed": 0}, [], metric)
+    rows = made_rows(levels, task, **options)
+    return compare_rows(records(rows), {"sensitivities": []}, table(task), {"seed": 0}, [], metric)
 
 
 def test_the_best_comes_first_and_pairs_are_judged():
@@ -90,13 +94,13 @@ def test_the_learning_curve_is_a_table_of_its_own():
 def test_failed_fits_are_named_and_the_rest_stands():
     rows = list(made_rows({"RF": 0.5, "JF": 0.6}))
     rows[1].update(status="error", error="ValueError: no")
-    found = compare_rows(rows, {"sensitivities": []}, table(), {})
+    found = compare_rows(records(rows), {"sensitivities": []}, table(), {})
     assert found.summary["errors"] == [{"method": "JF", "error": "ValueError: no", "fits": 1}]
     assert len(found.summary["splits"]["JF"]) == 9
     for row in rows:
         row.update(status="error", error="ValueError: no")
     with pytest.raises(TableError, match="every fit failed: ValueError: no"):
-        compare_rows(rows, {"sensitivities": []}, table(), {})
+        compare_rows(records(rows), {"sensitivities": []}, table(), {})
 
 
 def test_the_object_speaks_every_language(comparison, tmp_path):

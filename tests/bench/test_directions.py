@@ -82,3 +82,15 @@ def test_cuts_are_said_in_the_units_of_the_table():
     assert ((column <= float(value)) == (standardised <= cuts["axis"]["threshold"])).mean() > 0.99
     assert set(re.findall(r" ([ab])\b", cuts["rotated"]["words"])) == {"a", "b"}
     assert float(cuts["rotated"]["words"].split("<= ")[1].split()[0]) != 0
+
+
+def test_the_best_cut_of_a_column_may_be_a_category():
+    X, y = oblique()
+    rng = np.random.default_rng(2)
+    y = np.where(rng.random(len(y)) < 0.05, "down", np.where(X["a"] > 5, "down", y))
+    told = np.where(y == "up", "married", rng.choice(["single", "widowed"], len(y)))
+    X["status"] = np.where(rng.random(len(y)) < 0.05, "single", told)
+    cuts = directions_of(*halves(X, y), ["a", "b", "c"], "classification")["cuts"]
+    assert cuts["axis"]["words"] in ("status is married", "status is not married")
+    assert cuts["axis"]["worth"] > 0.7
+    assert cuts["axis"]["normal"] == [0.0, 0.0]  # no line in the plane of the numbers

@@ -1,7 +1,7 @@
 import pytest
 
 from jarf.bench import PairedTest
-from jarf.bench._findings import Pair, answer
+from jarf.bench._findings import Pair, advice, answer
 
 
 def pair(first, second, gain, p, holm=None):
@@ -61,3 +61,19 @@ def test_guessing_is_called_guessing():
 
 def test_one_method_has_no_rival():
     assert answer(["RF"], {"RF": 0.5}, [], "r2", [])[0].endswith("nothing to compare it with.")
+
+
+def test_the_advice_names_a_method_its_equals_and_the_faster_one():
+    scores = {"JF": 0.62, "XGB": 0.61, "RF": 0.6}
+    pairs = [pair("JF", "RF", 0.02, 0.4), pair("JF", "XGB", 0.01, 0.4)]
+    said = advice(list(scores), scores, pairs, "kappa", {"JF": 2.0, "XGB": 1.0, "RF": 0.5})
+    assert said == [
+        "Use the Jacobian forest (JF).",
+        "The lead over tuned XGBoost and the random forest is within noise: each of them may be as "
+        "good on new rows.",
+        "If the time of a fit matters, the random forest needs 25 % of the time.",
+    ]
+    clear = [pair("JF", "RF", 0.02, 0.001), pair("JF", "XGB", 0.01, 0.001)]
+    assert advice(list(scores), scores, clear, "kappa", {"JF": 2.0, "RF": 0.5}) == said[:1]
+    nothing = advice(["RF"], {"RF": 0.0}, [], "kappa", {})
+    assert nothing[0].startswith("Do not choose a model yet")

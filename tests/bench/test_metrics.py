@@ -36,3 +36,17 @@ def test_regression():
     y = np.array([0.0, 1.0, 2.0])
     assert regression_metrics(y, y) == {"r2": 1.0, "rmse": 0.0}
     assert regression_metrics(y, np.ones(3))["r2"] == pytest.approx(0.0)
+
+
+def test_ranking_metrics_of_two_and_of_more_classes():
+    y = np.array([0, 0, 1, 1])
+    proba = np.array([[0.9, 0.1], [0.4, 0.6], [0.6, 0.4], [0.2, 0.8]])
+    found = classification_metrics(y, proba.argmax(axis=1), proba)
+    assert found["roc_auc"] == 0.75
+    assert found["average_precision"] == pytest.approx((1 + 2 / 3) / 2)
+    y = np.array([0, 1, 2, -1])  # the last class was not in the training half
+    proba = np.eye(4)[:, :3]
+    found = classification_metrics(y, proba.argmax(axis=1), proba)
+    assert found["roc_auc"] == 1.0
+    alone = classification_metrics(np.zeros(3, int), np.zeros(3, int), np.full((3, 2), 0.5))
+    assert "roc_auc" not in alone

@@ -76,10 +76,18 @@ def test_limits_on_rows_and_columns_are_said(monkeypatch):
         ({}, {"y": "chrun"}, r"no column 'chrun'. Did you mean 'churn'\?"),
         ({}, {"y": "CHURN"}, "Did you mean 'churn'"),
         ({"churn": "no"}, {}, "only one class, 'no'"),
-        ({"churn": [None, *["a", "b"] * 99, "a"]}, {}, "missing in 1 of 200 rows"),
+        ({"churn": [None] * 190 + ["a", "b"] * 5}, {}, "has 10 rows with a target"),
+        ({"churn": [f"c{i // 4}" for i in range(N)]}, {}, "too few for 5 folds"),
+        (
+            {"churn": [f"c{i % 45 if i < 150 else i % 3}" for i in range(N)]},
+            {},
+            "45 classes",
+        ),
+        ({"churn": pd.date_range("2020-01-01", periods=N)}, {}, "holds dates or times"),
+        ({"churn": [f"{i % 28 + 1}.5.2020" for i in range(N)]}, {}, r"dates.*'1\.5\.2020'"),
         ({"churn": [*["a"] * 199, "b"]}, {}, "too few for 5 folds"),
         ({"churn": [f"c{i}" for i in range(N)]}, {}, "too few for 5 folds"),
-        ({}, {"task": "regression"}, "holds text; regression needs numbers"),
+        ({}, {"task": "regression"}, "holds text such as 'no'; regression needs numbers"),
         ({"churn": 1.0}, {"task": "regression"}, "the same number in every row"),
         ({"churn": [np.inf, *range(199)]}, {"task": "regression"}, "infinite"),
         ({}, {"task": "ranking"}, "not 'ranking'"),
@@ -123,3 +131,43 @@ def test_the_name_follows_values_and_settings():
     ]
     assert len({name, *others}) == 5
     assert own_table(FRAME, "churn", label="???").name({}).startswith("table-")
+
+
+def test_rows_without_a_target_are_left_out_with_a_note(tmp_path):
+    frame = FRAME.copy()
+    frame.loc[[3, 50, 51], "price"] = np.nan
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    for source in (frame, tmp_path / "t.csv"):
+        table = own_table(source, "price")
+        assert len(table.y) == len(table.X) == 197
+        assert table.n_rows == 200
+        kept = frame["income"].drop([3, 50, 51])
+        assert table.X["income"].tolist() == pytest.approx(kept.tolist())
+        assert "3 of 200 rows, whose target 'price' is missing" in table.notes[0]
+    assert len(own_table(frame, "price", rows=50).y) == 50
+
+
+def test_a_target_of_money_is_read_as_numbers():
+    amounts = [f"${1000 + i:,}.50" for i in range(N)]
+    table = own_table(FRAME.assign(price=amounts), "price")
+    assert table.task == "regression"
+    assert table.y.tolist() == [1000.5 + i for i in range(N)]
+    assert "is read as numbers: '$1,000.50' is one of them" in table.notes[0]
+
+
+def test_splits_depend_on_the_target_alone():
+    table = own_table(FRAME, "churn", label="a.csv")
+    for other in (
+        own_table(FRAME, "churn", label="b.csv"),
+        own_table(FRAME, "churn", drop=["income"]),
+    ):
+        assert other.split_key == table.split_key
+    changed = FRAME.assign(churn=FRAME["churn"].to_numpy()[::-1])
+    assert own_table(changed, "churn").split_key != table.split_key
+
+
+def test_a_leak_is_a_warning():
+    late = np.where(FRAME["churn"] == "yes", 5.0, 0.0) + 0.1 * FRAME["income"]
+    (warning,) = own_table(FRAME.assign(**{"refund sum": late}), "churn").warnings
+    assert "'refund sum' alone predicts 'churn' almost perfectly (Cohen's kappa 1.00)" in warning
+    assert warning.endswith("--drop 'refund sum'")

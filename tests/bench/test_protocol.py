@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jarf.bench import BUDGETS, Table, get_dataset, make_split
-from jarf.bench._datasets import Dataset
-from jarf.bench._protocol import cap_rows, encode, fold_rows, numeric_columns, split_seed
+from jarf.bench._datasets import Dataset, split_seed
+from jarf.bench._protocol import cap_rows, encode, fold_rows, numeric_columns
 
 QUICK = BUDGETS["quick"]
 

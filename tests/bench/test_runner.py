@@ -21,9 +21,9 @@ from jarf.bench import (
     StoreError,
     _datasets,
     _methods,
+    load_rows,
     method_names,
     plan_study,
-    read_rows,
     register_dataset,
     register_method,
     reproduce,
@@ -65,19 +65,20 @@ def run(folder, **selection):
 
 def test_a_row_says_everything():
     row = run_job(Job("breast-cancer", "JARF", cap=60), TINY)
-    assert row["status"] == "ok", row["error"]
-    assert {"kappa", "accuracy", "macro_f1", "brier", "log_loss", "ece"} == set(row["metrics"])
-    assert {"surrogate", "gradients", "fit", "predict", "total", "cpu"} == set(row["times"])
-    assert (row["n_train"], row["n_test"], row["d"], row["n_trees"]) == (60, 60, 30, 3)
-    assert row["versions"]["scikit-learn"]
-    assert row["extra"]["surrogate"]["accuracy"] > 0.5
+    assert row.status == "ok", row.error
+    probabilities = {"roc_auc", "average_precision", "brier", "log_loss", "ece"}
+    assert set(row.metrics) == {"kappa", "accuracy", "macro_f1", *probabilities}
+    assert {"surrogate", "gradients", "fit", "predict", "total", "cpu"} == set(row.times)
+    assert (row.n_train, row.n_test, row.d, row.n_trees) == (60, 60, 30, 3)
+    assert row.versions["scikit-learn"]
+    assert row.extra["surrogate"]["accuracy"] > 0.5
     json.dumps(row)
 
 
 def test_the_same_seed_gives_the_same_numbers():
     a, b = (run_job(Job("wine", "JARF", cap=60), TINY) for _ in range(2))
-    assert a["metrics"] == b["metrics"]
-    assert run_job(Job("wine", "JARF", cap=60, seed=1), TINY)["metrics"] != a["metrics"]
+    assert a.metrics == b.metrics
+    assert run_job(Job("wine", "JARF", cap=60, seed=1), TINY).metrics != a.metrics
 
 
 @pytest.mark.parametrize("method", method_names())
@@ -85,28 +86,28 @@ def test_the_same_seed_gives_the_same_numbers():
 def test_methods_fit_both_tasks(method, dataset):
     pytest.importorskip("xgboost")
     row = run_job(Job(dataset, method, cap=60), TINY)
-    assert row["status"] == "ok", row["error"]
-    assert ("alignment" in row["extra"]) == (method in OBLIQUE)
+    assert row.status == "ok", row.error
+    assert ("alignment" in row.extra) == (method in OBLIQUE)
 
 
 def test_tuning_happens_once_and_first(tmp_path):
     pytest.importorskip("xgboost")
     run(tmp_path, methods=["XGB", "JARF-XGB"])
-    rows = read_rows(tmp_path)
-    assert [r["variant"] for r in rows] == ["tuning", "", "", "", ""]
-    assert set(rows[0]["params"]) == {"max_depth", "learning_rate", "reg_lambda"}
-    assert all(r["params"] == rows[0]["params"] for r in rows)
+    rows = load_rows(tmp_path)
+    assert [r.variant for r in rows] == ["tuning", "", "", "", ""]
+    assert set(rows[0].params) == {"max_depth", "learning_rate", "reg_lambda"}
+    assert all(r.params == rows[0].params for r in rows)
 
 
 def test_a_failing_method_is_a_row(tmp_path):
     register_method("failing", Failing())
     run(tmp_path, methods=["failing", "RF"])
-    rows = read_rows(tmp_path)
-    failed = [r for r in rows if r["method"] == "failing"]
-    assert [r["status"] for r in failed] == ["error", "error"]
-    assert failed[0]["error"] == "ValueError: <b>cannot</b> fit this"
-    assert failed[0]["where"][-1].startswith("test_runner.py:")
-    assert {r["status"] for r in rows if r["method"] == "RF"} == {"ok"}
+    rows = load_rows(tmp_path)
+    failed = [r for r in rows if r.method == "failing"]
+    assert [r.status for r in failed] == ["error", "error"]
+    assert failed[0].error == "ValueError: <b>cannot</b> fit this"
+    assert failed[0].where[-1].startswith("test_runner.py:")
+    assert {r.status for r in rows if r.method == "RF"} == {"ok"}
 
 
 def test_errors_are_kept_until_a_retry_is_asked_for(tmp_path):
@@ -114,21 +115,21 @@ def test_errors_are_kept_until_a_retry_is_asked_for(tmp_path):
     run(tmp_path, methods=["mine"])
     register_method("mine", DummyClassifier())
     run(tmp_path, methods=["mine"])
-    assert {r["status"] for r in read_rows(tmp_path)} == {"error"}
+    assert {r.status for r in load_rows(tmp_path)} == {"error"}
     run(tmp_path, methods=["mine"], retry_errors=True)
-    assert [r["status"] for r in read_rows(tmp_path)] == ["ok", "ok"]
+    assert [r.status for r in load_rows(tmp_path)] == ["ok", "ok"]
 
 
 def test_a_second_start_continues(tmp_path):
     study = run(tmp_path, methods=["RF"])
-    first = read_rows(tmp_path)
+    first = load_rows(tmp_path)
     path = tmp_path / "rows.jsonl"
     path.write_bytes(path.read_bytes()[:-20])  # as a kill in the middle of a write leaves it
     run(tmp_path, methods=["RF"])
-    again = read_rows(tmp_path)
+    again = load_rows(tmp_path)
     assert len(again) == len(first) == len(study.jobs)
-    assert [r["metrics"] for r in again] == [r["metrics"] for r in first]
-    assert again[0]["when"] == first[0]["when"]
+    assert [r.metrics for r in again] == [r.metrics for r in first]
+    assert again[0].when == first[0].when
 
 
 def test_experiments_share_their_fits(tmp_path):
@@ -169,7 +170,7 @@ def test_a_dataset_that_cannot_be_had_is_left_out_and_named(tmp_path):
     register_dataset("absent", "classification")
     study = run(tmp_path, datasets=["iris", "absent"], methods=["RF"])
     assert list(study.missing) == ["absent"]
-    assert {r["dataset"] for r in read_rows(tmp_path)} == {"iris"}
+    assert {r.dataset for r in load_rows(tmp_path)} == {"iris"}
     with pytest.raises(DatasetError, match="no dataset could be loaded"):
         run(tmp_path, datasets=["absent"])
 
@@ -187,10 +188,8 @@ def test_several_processes_store_the_same_rows(tmp_path):
     run(tmp_path / "two", jobs=2, **selection)
 
     def scores(name):
-        rows = read_rows(tmp_path / name)
-        return {
-            (r["dataset"], r["method"], r["fold"]): (r["status"], r.get("metrics")) for r in rows
-        }
+        rows = load_rows(tmp_path / name)
+        return {(r.dataset, r.method, r.fold): (r.status, r.get("metrics")) for r in rows}
 
     assert scores("one") == scores("two")
 
@@ -212,9 +211,9 @@ def test_a_process_that_dies_costs_its_own_fit_only(tmp_path, monkeypatch):
     jobs = [Job("iris", name, "", 0, fold, 60) for name in ("dying", "RF") for fold in (0, 1)]
     with ResultStore(tmp_path / "run", {}) as store:
         assert run_jobs(jobs, store, TINY, n_jobs=2) == 4
-    found = {(r["method"], r["fold"]): r for r in read_rows(tmp_path / "run")}
-    assert {found["RF", f]["status"] for f in (0, 1)} == {"ok"}
-    assert all("died (signal 9)" in found["dying", f]["error"] for f in (0, 1))
+    found = {(r.method, r.fold): r for r in load_rows(tmp_path / "run")}
+    assert {found["RF", f].status for f in (0, 1)} == {"ok"}
+    assert all("died (signal 9)" in found["dying", f].error for f in (0, 1))
 
 
 SCRIPT = """
@@ -249,13 +248,13 @@ def test_kill_dash_nine_loses_at_most_the_fit_under_way(tmp_path):
         wait_for_rows(tmp_path, wanted)
         process.kill()
         process.wait()
-        assert len(read_rows(tmp_path)) >= wanted
-    before = {r["when"] + str(r["seconds"]) for r in read_rows(tmp_path)}
+        assert len(load_rows(tmp_path)) >= wanted
+    before = {r.when + str(r.seconds) for r in load_rows(tmp_path)}
     assert start(tmp_path, 1).wait() == 0
-    rows = read_rows(tmp_path)
+    rows = load_rows(tmp_path)
     keys = [tuple(r[k] for k in ("dataset", "method", "repeat", "fold")) for r in rows]
     assert len(keys) == len(set(keys)) == 3 * 2 * 10
-    assert before <= {r["when"] + str(r["seconds"]) for r in rows}
+    assert before <= {r.when + str(r.seconds) for r in rows}
 
 
 def test_progress_speaks_of_time_left(capsys):
@@ -272,6 +271,6 @@ def test_rows_hold_plain_numbers(tmp_path):
     with ResultStore(tmp_path, {}) as store:
         job = Job("iris", "RF", cap=60)
         row = run_job(job, TINY)
-        row["extra"] = {"array": np.arange(3), "scalar": np.float64(2.5)}
+        row.extra = {"array": np.arange(3), "scalar": np.float64(2.5)}
         store.append(row)
-    assert read_rows(tmp_path)[0]["extra"] == {"array": [0, 1, 2], "scalar": 2.5}
+    assert load_rows(tmp_path)[0].extra == {"array": [0, 1, 2], "scalar": 2.5}

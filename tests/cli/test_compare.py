@@ -3,7 +3,7 @@ import json
 import pytest
 from sklearn.datasets import load_iris
 
-from jarf.bench import _methods, method_names, read_rows
+from jarf.bench import _methods, load_rows, method_names
 from jarf.cli import main
 
 TINY = ["--cv", "2", "--repeats", "1", "--trees", "3", "--jobs", "1"]
@@ -53,10 +53,10 @@ def test_parquet_a_plug_in_and_a_learning_curve(tmp_path, capsys):
     command = ["compare", str(path), "--target", "target", "--methods", "RF", "--out", out, *TINY]
     command += ["--learning-curve", "--method-file", str(plugin)]
     assert main([*command, "--drop", "sepal width (cm)"]) == 0
-    rows = [row for row in read_rows(out) if row["method"] != "EJOP"]
-    assert {row["method"] for row in rows} == {"RF", "one tree"}
-    assert {row["cap"] for row in rows} == {0, 37}
-    assert {row["d"] for row in rows} == {3}
+    rows = [row for row in load_rows(out) if row.method != "EJOP"]
+    assert {row.method for row in rows} == {"RF", "one tree"}
+    assert {row.cap for row in rows} == {0, 37}
+    assert {row.d for row in rows} == {3}
 
 
 def test_a_failed_method_is_said_by_the_exit_code(tmp_path, iris):
@@ -79,6 +79,7 @@ def test_a_failed_method_is_said_by_the_exit_code(tmp_path, iris):
         (["--target", "target", "--cv", "1"], "cv must be at least 2"),
         (["--target", "target", "--jobs", "0"], "--jobs must be at least 1"),
         (["--target", "target", "--metric", "r2"], "is one of kappa"),
+        (["--target", "target", "--encoding", "klingon"], "unknown encoding 'klingon'"),
     ],
 )
 def test_errors_are_one_line(tmp_path, iris, capsys, arguments, message):
@@ -104,7 +105,48 @@ def test_an_interrupt_stops_cleanly_and_the_same_command_continues(
     command = ["compare", iris, "--target", "target", "--methods", "RF", "--trees", "60"]
     command += ["--cv", "5", "--repeats", "4", "--out", str(out)]
     interrupt([*command, "--jobs", "2"], out)
-    stored = len(read_rows(out))
+    stored = len(load_rows(out))
     assert 2 <= stored < 20
     assert main([*command, "--jobs", "1"]) == 0
     assert f"20 fits, {stored} stored" in capsys.readouterr().err
+
+
+def test_a_german_file_with_dates_and_gaps_in_the_target(tmp_path, capsys):
+    frame = load_iris(as_frame=True).frame
+    frame["Preis"] = frame.pop("petal length (cm)").round(2)
+    frame["Tag"] = [f"{i % 28 + 1:02}.0{i % 9 + 1}.202{i % 3}" for i in range(150)]
+    frame.loc[[1, 2], "Preis"] = None
+    path = tmp_path / "größe.csv"
+    frame.to_csv(path, index=False, sep=";", decimal=",", encoding="cp1252")
+    command = ["compare", str(path), "--target", "Preis", "--methods", "RF", *TINY]
+    command += ["--out", str(tmp_path / "out"), "--encoding", "cp1252"]
+    assert main(command) == 0
+    told = json.loads((tmp_path / "out" / "comparison.json").read_text())
+    assert told["scores"]["RF"] > 0.8
+    assert told["table"]["rows_used"] == 148
+    said = " ".join(told["notes"])
+    for words in ("decimal sign ','", "2 of 150 rows", "days: Tag", "Tag (month), Tag (weekday)"):
+        assert words in said
+
+
+def test_a_header_alone_is_one_line(tmp_path, capsys):
+    path = tmp_path / "t.csv"
+    path.write_text("a,target\n")
+    assert main(["compare", str(path), "--target", "target", *TINY]) == 1
+    assert capsys.readouterr().err == "jarf: t.csv has no rows\n"
+
+
+def test_names_cannot_talk_to_the_terminal(tmp_path, capsys):
+    frame = load_iris(as_frame=True).frame
+    frame["\x1b]0;evil\x07id"] = range(150)
+    frame["\x1b]0;constant"] = 1
+    path = tmp_path / "t.csv"
+    frame.to_csv(path, index=False)
+    command = ["compare", str(path), "--target", "target", "--methods", "RF", *TINY]
+    assert main([*command, "--out", str(tmp_path / "out")]) == 0
+    captured = capsys.readouterr()
+    assert "\x1b]0;" not in captured.err + captured.out
+    assert "looks like an id" in captured.err
+    assert r"one value: \x1b]0;constant" in captured.err
+    assert main([*command, "--drop", "\x1b[2Jnope"]) == 1
+    assert "\x1b[2J" not in capsys.readouterr().err

@@ -4,7 +4,7 @@ import os
 import pytest
 from sklearn.datasets import load_iris
 
-from jarf.bench import BUDGETS, _datasets, _methods, dataset_names, method_names, read_rows
+from jarf.bench import BUDGETS, _datasets, _methods, dataset_names, load_rows, method_names
 from jarf.cli import main
 
 
@@ -62,9 +62,9 @@ def test_a_users_method_joins(tmp_path):
     command += ["--out", out, "--methods", "RF", "--no-report"]
     command += ["--method-file", str(plugin), "--method", "sklearn.dummy:DummyClassifier"]
     assert main(command) == 0
-    rows = read_rows(out)
-    assert {r["method"] for r in rows} == {"RF", "one tree", "DummyClassifier"}
-    assert {r["dataset"] for r in rows} == {"iris", "wine", "breast-cancer", "digits", "my-table"}
+    rows = load_rows(out)
+    assert {r.method for r in rows} == {"RF", "one tree", "DummyClassifier"}
+    assert {r.dataset for r in rows} == {"iris", "wine", "breast-cancer", "digits", "my-table"}
 
 
 @pytest.mark.parametrize(
@@ -106,4 +106,4 @@ def test_interrupt_stops_cleanly(tmp_path, jobs, interrupt):
     out = tmp_path / "results"
     command = ["reproduce", "--quick", "--only", "simulation", "--jobs", jobs]
     interrupt([*command, "--methods", "RF", "--out", str(out)], out)
-    assert len(read_rows(out)) >= 2
+    assert len(load_rows(out)) >= 2

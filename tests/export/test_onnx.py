@@ -244,7 +244,7 @@ def test_labels_keep_their_kind(data, labels):
 def test_what_is_refused(data, mixed_table):
     X, y, _ = data
     model = JARFRegressor(LinearRegression(), random_state=0).fit(X, y)
-    with pytest.raises(TypeError, match="LinearRegression cannot be read"):
+    with pytest.raises(ValueError, match="LinearRegression cannot be read"):
         export_onnx(model)
     frame, response = mixed_table(100, 0)
     with pytest.raises(ValueError, match="'output_label' cannot be an input"):

@@ -1,11 +1,13 @@
 import json
 import re
+import shutil
 import xml.etree.ElementTree as ET
 from html.parser import HTMLParser
 
 import pytest
 
-from jarf.bench import EXPERIMENTS, ResultStore
+from jarf.bench import EXPERIMENTS, ResultRow, ResultStore, StoreError
+from jarf.bench._rows import row_line
 from jarf.cli import main
 from jarf.report import (
     build_report,
@@ -135,3 +137,35 @@ def test_markdown_for_readme_and_docs(results_folder, tmp_path, capsys):
 def test_no_results_is_one_line(tmp_path, capsys):
     assert main(["report", str(tmp_path)]) == 1
     assert "holds no results" in capsys.readouterr().err
+
+
+def test_links_in_a_results_folder_lead_nowhere(results_folder, tmp_path):
+    folder, elsewhere = tmp_path / "results", tmp_path / "elsewhere"
+    shutil.copytree(results_folder, folder, ignore=shutil.ignore_patterns("report"))
+    elsewhere.mkdir()
+    (folder / "report").symlink_to(elsewhere)
+    with pytest.raises(StoreError, match="report is a link"):
+        build_report(folder)
+    assert list(elsewhere.iterdir()) == []
+    (folder / "report").unlink()
+    (folder / "report").mkdir()
+    (elsewhere / "precious").write_text("precious")
+    (folder / "report" / "index.html").symlink_to(elsewhere / "precious")
+    build_report(folder)
+    assert (elsewhere / "precious").read_text() == "precious"
+
+
+def test_the_flat_csv_has_no_formulas(results_folder, tmp_path):
+    folder = tmp_path / "results"
+    shutil.copytree(results_folder, folder)
+    lines = (folder / "rows.jsonl").read_text().splitlines()
+    rows = [json.loads(line) for line in lines]
+    for row in rows:
+        del row["crc"]
+        row["source"] = "=cmd|' /C calc'!A0"
+    text = "".join(row_line(ResultRow.from_dict(row)) for row in rows)
+    (folder / "rows.jsonl").write_text(text)
+    build_report(folder)
+    text = (folder / "report" / "tables" / "rows.csv").read_text()
+    assert ",'=cmd" in text
+    assert not re.search(r"(^|,)[\"]?=", text, flags=re.M)

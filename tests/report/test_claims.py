@@ -2,12 +2,16 @@
 
 import pytest
 
-from jarf.bench import CLASSIFICATION, EXPERIMENTS, REGRESSION, Results, get_method
+from jarf.bench import CLASSIFICATION, EXPERIMENTS, REGRESSION, ResultRow, Results, get_method
 from jarf.report._claims import CLAIMS, HOLDS, NOT_HERE, PART, UNTESTED, judge
 from jarf.report._goals import FORESTS, GOALS
 
 RIVALS = ("RF", "RotF", "CCF", "SPORF", "XGB", "PCA+RF", "LDA+RF", "JARF-XGB")
 SETTINGS = {"name": "standard", "repeats": 1, "ablation_repeats": 1, "train_cap": 5000}
+
+
+def results_of(rows):
+    return Results(map(ResultRow.from_dict, rows), SETTINGS)
 
 
 def a_row(dataset, method, variant, fold, score, seconds=1.0, **extra):
@@ -64,7 +68,7 @@ def study(gain, variant_cost, ratio, cosine=1.0, aligned=0.9):
                 more = {"alignment_to_forest": cosines}
                 seconds = 2 * ratio if variant == "per-tree H" else ratio
                 rows.append(a_row(dataset, "JARF", variant, fold, score, seconds, **more))
-    return Results(rows, SETTINGS)
+    return results_of(rows)
 
 
 def verdicts(results):
@@ -127,7 +131,7 @@ def own_study(gains, *, seconds=1.2, simulated=0.873, booster=0.0, slow=(), draw
                 rows.append(row | {"source": "jarf.datasets"})
                 if drawn is not None:
                     rows[-1]["extra"] = {"bayes": drawn}
-    return Results(rows, SETTINGS)
+    return results_of(rows)
 
 
 def own_verdicts(results):
@@ -161,7 +165,7 @@ def test_the_limit_of_the_same_test_rows_is_told():
 
 def test_without_our_forest_nothing_is_judged():
     rows = [a_row("magic", "RF", "", 0, 0.7)]
-    assert {verdict for verdict, _ in own_verdicts(Results(rows, SETTINGS))} == {UNTESTED}
+    assert {verdict for verdict, _ in own_verdicts(results_of(rows))} == {UNTESTED}
 
 
 @pytest.mark.parametrize(("seconds", "expected"), [(1.2, HOLDS), (1.4, PART), (1.6, NOT_HERE)])
@@ -177,3 +181,41 @@ def test_prediction(slow, expected):
     verdict, evidence = own_verdicts(own_study([0.07] * 20, slow=slow))[-1]
     assert verdict == expected
     assert ("at most 2.50" in evidence) == bool(slow)
+
+
+# --- verdicts speak of methods that were run ----------------------------------------------------
+
+
+def test_claims_about_a_method_that_was_not_run_are_not_tested():
+    rows = [
+        a_row(d, m, "", f, 0.7) for d in ("magic", "letter") for m in ("RF", "XGB") for f in (0, 1)
+    ]
+    assert set(verdicts(results_of(rows)).values()) == {UNTESTED}
+
+
+def test_a_method_alone_is_best_of_nothing():
+    rows = [a_row("magic", "JARF", "", fold, 0.7) for fold in (0, 1)]
+    found = verdicts(results_of(rows))
+    assert found["JARF is best on 12 of 15 classification datasets."] == UNTESTED
+
+
+def test_a_count_is_of_the_datasets_that_both_were_run_on():
+    rows = [a_row("magic", m, "", f, 0.7) for m in ("RF", "JARF") for f in (0, 1)]
+    rows += [a_row("letter", "RF", "", f, 0.7) for f in (0, 1)]
+    results = results_of(rows)
+    tables = {t.id: t for e in EXPERIMENTS.values() for t in e.tables(results)}
+    judged = {c["claim"]: c for c in judge(results, tables)}
+    never = judged["JARF is never worse than RF by more than one standard error."]
+    assert (never["verdict"], never["evidence"]) == (
+        *(HOLDS, "Worse by more than one s.e. on 0 of 1."),
+    )
+
+
+@pytest.mark.parametrize(("seconds", "expected"), [(1.2, UNTESTED), (1.6, NOT_HERE)])
+def test_the_cost_without_rivals(seconds, expected):
+    rows = [
+        a_row("magic", m, "", f, 0.7, s) for m, s in (("RF", 1.0), ("JF", seconds)) for f in (0, 1)
+    ]
+    verdict, evidence = own_verdicts(results_of(rows))[-2]
+    assert verdict == expected
+    assert evidence.endswith("the other oblique forests were not run.")

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jarf.bench import EXPERIMENTS, Results
+from jarf.pages import INK, drawing, method_colour, method_marker, subplots
 from jarf.report import Painter, draw_figures, inline_svg, load_results, save_figure
 from jarf.report._figures import _swarm
-from jarf.report._style import INK, drawing, method_colour, method_marker, subplots
 
 
 def paint():

@@ -5,6 +5,7 @@ from jarf.bench._catalog import CLASSIFICATION, REGRESSION
 from jarf.bench._compare import compare
 from jarf.bench._comparison import Comparison
 from jarf.bench._datasets import Dataset, Table, dataset_names, get_dataset, register_dataset
+from jarf.bench._errors import TableError
 from jarf.bench._findings import METRICS
 from jarf.bench._jobs import Job, run_job
 from jarf.bench._loading import DatasetError, load_table
@@ -19,11 +20,11 @@ from jarf.bench._methods import (
     register_method,
 )
 from jarf.bench._metrics import calibration_error, classification_metrics, regression_metrics
-from jarf.bench._own_table import guess_task
+from jarf.bench._own_target import guess_task
 from jarf.bench._progress import Progress, show_seconds
 from jarf.bench._protocol import Split, make_split
+from jarf.bench._rows import ResultRow
 from jarf.bench._runner import run_jobs
-from jarf.bench._sources import TableError
 from jarf.bench._statistics import (
     PairedTest,
     best_or_close,
@@ -33,7 +34,7 @@ from jarf.bench._statistics import (
     wilcoxon_p,
     worse_by_se,
 )
-from jarf.bench._store import ResultStore, StoreError, read_rows
+from jarf.bench._store import ResultStore, StoreError, load_rows, read_rows, read_run
 from jarf.bench._study import Study, plan_study, reproduce
 from jarf.bench.experiments import EXPERIMENTS, Experiment, Results, ResultTable
 
@@ -53,6 +54,7 @@ __all__ = [
     "Method",
     "PairedTest",
     "Progress",
+    "ResultRow",
     "ResultStore",
     "ResultTable",
     "Results",
@@ -76,6 +78,7 @@ __all__ = [
     "guess_task",
     "holm",
     "load_plugin",
+    "load_rows",
     "load_table",
     "make_split",
     "mean_ranks",
@@ -83,6 +86,7 @@ __all__ = [
     "plan_study",
     "random_alignment",
     "read_rows",
+    "read_run",
     "register_dataset",
     "register_method",
     "regression_metrics",

@@ -14,8 +14,9 @@ from sklearn.pipeline import make_pipeline
 
 from jarf.bench._mechanism import alignment_of_normals
 from jarf.bench._methods import Method, Setting
+from jarf.bench._recipes import Recipe
 
-__all__ = ["METHODS", "XGB_GRID", "engine_forest", "forest", "xgboost"]
+__all__ = ["METHODS", "XGB_GRID", "engine_forest", "forest", "jarf_recipe", "xgboost"]
 
 XGB_GRID = {"max_depth": (3, 6, 9), "learning_rate": (0.05, 0.1), "reg_lambda": (0, 1)}
 
@@ -88,6 +89,15 @@ def _lda(setting: Setting) -> Any:
     return _projected(setting, BinnedDiscriminants(None if setting.classification else 10))
 
 
+def jarf_recipe(stem: str) -> Recipe:
+    """Code that builds one of the library's estimators."""
+    return Recipe(
+        (f"from jarf import {stem}{{Kind}}",),
+        f"{stem}{{Kind}}(n_estimators={{trees}}, random_state=0)",
+        takes_tables=True,
+    )
+
+
 def engine_forest(stem: str, classification: Any = None, regression: Any = None) -> Any:
     """A factory of one of the forests on our engine, with settings for either task."""
     settings = {True: classification or {}, False: regression or {}}
@@ -106,31 +116,73 @@ def engine_forest(stem: str, classification: Any = None, regression: Any = None)
     return factory
 
 
+def _grid_text() -> str:
+    """The grid as Python whose braces survive ``str.format``."""
+    return repr({name: list(values) for name, values in XGB_GRID.items()}).translate(
+        {ord("{"): "{{", ord("}"): "}}"}
+    )
+
+
 METHODS = (
-    Method("RF", forest, note="scikit-learn's random forest"),
+    Method(
+        "RF",
+        forest,
+        note="random forest of scikit-learn: the average of many trees, each of which cuts one "
+        "column at a time",
+        recipe=Recipe(
+            ("from sklearn.ensemble import RandomForest{Kind}",),
+            "RandomForest{Kind}(n_estimators={trees}, random_state=0)",
+        ),
+    ),
     Method(
         "RotF",
         engine_forest("RotationForest", {"criterion": "gini", "max_features": "sqrt"}),
         inspect=alignment_of_normals,
-        note="Rotation Forest, 6 groups of columns, trees as RF's",
+        note="Rotation Forest: every tree sees its columns rotated by principal components, in "
+        "6 groups",
+        recipe=jarf_recipe("RotationForest"),
     ),
     Method(
         "CCF",
         engine_forest("CanonicalCorrelationForest"),
         inspect=alignment_of_normals,
-        note="canonical correlation with the classes, with the number itself in regression",
+        note="canonical correlation forest: every node cuts along the combination of columns "
+        "that correlates most with the target",
+        recipe=jarf_recipe("CanonicalCorrelationForest"),
     ),
     Method(
         "SPORF",
         engine_forest("SPORF"),
         inspect=alignment_of_normals,
-        note="sparse random directions",
+        note="sparse projection forest: every node tries sums and differences of a few random "
+        "columns",
+        recipe=jarf_recipe("SPORF"),
     ),
-    Method("XGB", xgboost, grid=XGB_GRID, note="XGBoost, tuned on the grid of appendix B.1"),
-    Method("PCA+RF", _pca, note="all principal components of the numeric columns"),
+    Method(
+        "XGB",
+        xgboost,
+        grid=XGB_GRID,
+        note="XGBoost: trees that are added one after the other, each correcting those before it; "
+        "depth, learning rate and penalty are tuned on training rows (grid of appendix B.1)",
+        requires=("xgboost",),
+        recipe=Recipe(
+            (
+                "from sklearn.model_selection import GridSearchCV",
+                "from xgboost import XGB{Kind}",
+            ),
+            f"GridSearchCV(XGB{{Kind}}(n_estimators={{trees}}), {_grid_text()}, cv=3)",
+            numbers_classes=True,
+        ),
+    ),
+    Method(
+        "PCA+RF",
+        _pca,
+        note="random forest on all principal components of the numeric columns",
+    ),
     Method(
         "LDA+RF",
         _lda,
-        note="linear discriminants of the numeric columns; of target deciles in regression",
+        note="random forest on the linear discriminants of the numeric columns (of target "
+        "deciles in regression)",
     ),
 )

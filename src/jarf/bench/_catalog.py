@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from jarf.bench._datasets import Dataset, Table
-from jarf.datasets import halfspace_bayes_kappa, make_rotated_halfspace
-from jarf.datasets._halfspace import halfspace_margin
+from jarf.datasets import halfspace_bayes_kappa, halfspace_margin, make_rotated_halfspace
 
 CLASSIFICATION = (
     "adult",

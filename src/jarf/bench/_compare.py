@@ -7,30 +7,29 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
-from importlib.util import find_spec
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from jarf.bench._budgets import Budget
 from jarf.bench._comparison import Comparison, compare_rows
+from jarf.bench._csv import CsvFormat
 from jarf.bench._datasets import Dataset, Table, temporary_dataset
 from jarf.bench._directions import directions_of
-from jarf.bench._findings import deciding_metric
-from jarf.bench._jobs import Job, versions
-from jarf.bench._methods import custom_methods, get_method
+from jarf.bench._errors import TableError
+from jarf.bench._findings import METRICS_OF, deciding_metric
+from jarf.bench._jobs import Job
+from jarf.bench._methods import custom_methods, get_method, not_installed
 from jarf.bench._own_table import OwnTable, own_table
 from jarf.bench._progress import Progress
-from jarf.bench._protocol import numeric_columns, split_seed, split_table
+from jarf.bench._protocol import numeric_columns, split_table
 from jarf.bench._runner import run_jobs, with_tunings
-from jarf.bench._sources import TableError
 from jarf.bench._store import ResultStore
 from jarf.bench._study import environment
+from jarf.pages import printable
 
 __all__ = ["compare"]
 
 METHODS = ("RF", "XGB", "JARF", "JF")
-_NEED_XGBOOST = {"XGB", "JARF-XGB", "XGB+J"}
 CURVE = (1 / 8, 1 / 4, 1 / 2)  # of the training rows
 _MAX_LEVELS = 50
 _MAX_ONE_HOT = 2000  # columns that all categories together may become
@@ -55,6 +54,9 @@ def compare(
     n_jobs: int = 1,
     seed: int = 0,
     label: str | None = None,
+    sep: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
     retry_errors: bool = False,
     verbose: bool = False,
 ) -> Comparison:
@@ -82,8 +84,8 @@ def compare(
     drop : sequence of str
         Columns to leave out.
     metric : str or None
-        What decides: kappa (default), accuracy, macro_f1, brier, log_loss, ece; r2 (default),
-        rmse. All of them are measured.
+        What decides: kappa (default), accuracy, macro_f1, roc_auc, average_precision, brier,
+        log_loss, ece; r2 (default), rmse. All of them are measured.
     learning_curve : bool
         Also train on an eighth, a quarter and a half of the training rows.
     n_trees : int
@@ -97,6 +99,9 @@ def compare(
     seed : int
     label : str or None
         Name of the table on the page; None means the file's.
+    sep, decimal, encoding : str or None
+        How a CSV file is written: the character between fields, the decimal sign and the
+        encoding. None: found out from the file; an error asks where it does not tell.
     retry_errors : bool
         Run failed fits again.
     verbose : bool
@@ -120,19 +125,21 @@ def compare(
     if cv < 2 or repeats < 1 or n_trees < 1 or n_jobs < 1:
         raise TableError("cv must be at least 2; repeats, trees and jobs at least 1")
     say = _speaker(verbose)
-    table = own_table(X, y, task=task, rows=rows, drop=drop, folds=cv, seed=seed, label=label)
+    form = CsvFormat(sep, decimal, encoding)
+    limits: dict[str, Any] = {"rows": rows, "drop": drop, "folds": cv, "seed": seed}
+    table = own_table(X, y, task=task, label=label, form=form, **limits)
     metric = deciding_metric(table.task, metric)
     chosen, left_out = _choose(methods, table.task)
     for line in (*table.notes, *(f"Warning: {w}" for w in table.warnings), *left_out):
         say(line)
     budget = _budget(table, cv, repeats, n_trees)
-    settings = {**budget.as_dict(), "seed": seed}
+    settings = {**budget.as_dict(), "seed": seed, "metrics": list(METRICS_OF[table.task])}
     settings.pop("repeats")  # more of them add rows
     dataset = _dataset(table, settings)
     jobs = _plan(dataset.name, chosen, budget, seed, _caps(table, cv) if learning_curve else ())
     with temporary_dataset(dataset), _store(out) as store:
         if retry_errors:
-            store.forget([key for key, row in store.rows.items() if row["status"] != "ok"])
+            store.forget([key for key, row in store.rows.items() if not row.ok])
         _run(jobs, store, budget, n_jobs, say if verbose else None)
         geometry = _directions(dataset, table, budget, seed, n_jobs, store)
         stored = [store.rows[job.key] for job in jobs]
@@ -142,7 +149,11 @@ def compare(
 
 
 def _speaker(verbose: bool) -> Any:
-    return (lambda text: print(text, file=sys.stderr, flush=True)) if verbose else lambda text: None
+    def say(text: str) -> None:
+        if verbose:
+            print(printable(text), file=sys.stderr, flush=True)
+
+    return say
 
 
 def _choose(methods: Sequence[str] | None, task: str) -> tuple[list[str], list[str]]:
@@ -156,8 +167,8 @@ def _choose(methods: Sequence[str] | None, task: str) -> tuple[list[str], list[s
             raise TableError(error.args[0]) from error
         if task not in method.tasks:
             said.append(f"Left out: {name} does no {task}.")
-        elif name in _NEED_XGBOOST and find_spec("xgboost") is None:
-            said.append(f"Left out: {name}, xgboost is not installed (pip install xgboost).")
+        elif method.missing:
+            said.append(not_installed(method))
         else:
             chosen.append(name)
     if not chosen:
@@ -185,7 +196,8 @@ def _budget(table: OwnTable, cv: int, repeats: int, n_trees: int) -> Budget:
 def _dataset(table: OwnTable, settings: dict[str, Any]) -> Dataset:
     """The table under a name that changes with its values and with the settings."""
     held = Table(table.X, table.y, table.label)
-    return Dataset(table.name(settings), table.task, load=lambda: held)
+    key = table.split_key
+    return Dataset(table.name(settings), table.task, load=lambda: held, split_key=key)
 
 
 def _caps(table: OwnTable, cv: int) -> list[int]:
@@ -242,12 +254,11 @@ def _directions(
         held = Table(table.X, table.y)
         parts = split_table(dataset, held, 0, 0, budget, seed)
         numbers = numeric_columns(table.X)
-        here = split_seed(seed, dataset.name, 0, 0)
+        here = dataset.split_seed(seed, 0, 0)
         try:
             found = directions_of(*parts, numbers, table.task, seed=here, n_jobs=n_jobs)
         except Exception as error:  # as in a fit: the rest of the page still stands
             return {"error": f"{type(error).__name__}: {error}"[:500]}
         seconds = round(time.perf_counter() - start, 4)
-        row = {**asdict(job), "status": "ok", "error": "", "extra": found, "seconds": seconds}
-        store.append({**row, "versions": versions()})
-    return store.rows[job.key]["extra"]
+        store.append(job.row(extra=found, seconds=seconds))
+    return dict(store.rows[job.key].extra)

@@ -10,12 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from jarf.bench._comparison_tables import curve_table, pair_table, score_table, time_table
-from jarf.bench._findings import METRICS, answer, deciding_metric, paired_methods
+from jarf.bench._errors import TableError
+from jarf.bench._findings import METRICS, advice, answer, deciding_metric, paired_methods
 from jarf.bench._methods import get_method
 from jarf.bench._own_table import OwnTable
 from jarf.bench._protocol import numeric_columns
-from jarf.bench._sources import TableError
+from jarf.bench._recipes import example_code
+from jarf.bench._rows import ResultRow
 from jarf.bench.experiments import Results
+from jarf.pages import comparison_markdown, comparison_page, write_text
 
 __all__ = ["Comparison", "compare_rows"]
 
@@ -51,25 +54,21 @@ class Comparison:
 
     def markdown(self) -> str:
         """The answer and the tables, as Markdown."""
-        from jarf import report  # drawn by the next folder, only when asked for
-
-        return report.comparison_markdown(self.summary)
+        return comparison_markdown(self.summary)
 
     def html(self) -> str:
         """One page that needs nothing else."""
-        from jarf import report
-
-        self._page = self._page or report.comparison_page(self.summary)
+        self._page = self._page or comparison_page(self.summary)
         return self._page
 
     def save(self, folder: Any) -> Path:
         """Write ``index.html``, ``comparison.json`` and ``comparison.md``; return the page."""
         target = Path(folder)
         target.mkdir(parents=True, exist_ok=True)
-        (target / "comparison.json").write_text(self.json(), "utf-8")
-        (target / "comparison.md").write_text(self.markdown(), "utf-8")
         page = target / "index.html"
-        page.write_text(self.html(), "utf-8")
+        write_text(target / "comparison.json", self.json())
+        write_text(target / "comparison.md", self.markdown())
+        write_text(page, self.html())
         return page
 
     def __repr__(self) -> str:
@@ -82,7 +81,7 @@ class Comparison:
 
 
 def compare_rows(
-    rows: Sequence[dict[str, Any]],
+    rows: Sequence[ResultRow],
     geometry: dict[str, Any],
     table: OwnTable,
     facts: dict[str, Any],
@@ -93,7 +92,7 @@ def compare_rows(
 
     Parameters
     ----------
-    rows : sequence of dict
+    rows : sequence of ResultRow
         Of all fits, those of the learning curve and the grid searches included.
     geometry : dict
         As made by `directions_of`.
@@ -106,11 +105,11 @@ def compare_rows(
         The one that decides; None: kappa, or R2 in regression.
     """
     metric = deciding_metric(table.task, metric)
-    whole = Results([row for row in rows if row["cap"] == 0])
-    name = rows[0]["dataset"]
+    whole = Results([row for row in rows if row.cap == 0])
+    name = rows[0].dataset
     methods = [m for m in whole.methods([name]) if len(whole.splits(name, m, metric))]
     if not methods:
-        reasons = sorted({row["error"] for row in rows if row["status"] != "ok"})
+        reasons = sorted({row.error for row in rows if not row.ok})
         raise TableError("every fit failed: " + "; ".join(reasons)[:500])
     scores = {m: float(whole.splits(name, m, metric).mean()) for m in methods}
     good = METRICS[metric][1] == "high"
@@ -123,6 +122,8 @@ def compare_rows(
         "metric": metric,
         "metric_label": METRICS[metric][0],
         "answer": answer(order, scores, pairs, metric, races),
+        "advice": advice(order, scores, pairs, metric, _seconds(whole, name, order)),
+        "code": _code(order[0], table, facts),
         "scores": {m: scores[m] for m in order},
         "splits": {m: _values(whole, name, m, metric) for m in order},
         "pairs": [pair.as_dict() for pair in pairs],
@@ -142,6 +143,20 @@ def compare_rows(
         "settings": facts,
     }
     return Comparison(summary)
+
+
+def _seconds(results: Results, name: str, methods: list[str]) -> dict[str, float]:
+    cells = {m: results.cell(name, m, "time_cpu") for m in methods}
+    return {m: cell.value for m, cell in cells.items() if cell is not None}
+
+
+def _code(method: str, table: OwnTable, facts: dict[str, Any]) -> str:
+    """Code that fits the best method; empty for a method that the user brought."""
+    recipe = get_method(method).recipe
+    if recipe is None:
+        return ""
+    n_trees = facts.get("budget", {}).get("n_trees", 200)
+    return example_code(recipe, table.recipe, table.task, n_trees)
 
 
 def _values(results: Results, name: str, method: str, metric: str) -> list[float]:
@@ -168,6 +183,6 @@ def _table_facts(table: OwnTable) -> dict[str, Any]:
     return facts
 
 
-def _errors(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    counted = Counter((row["method"], row["error"]) for row in rows if row["status"] != "ok")
+def _errors(rows: Sequence[ResultRow]) -> list[dict[str, Any]]:
+    counted = Counter((row.method, row.error) for row in rows if not row.ok)
     return [{"method": m, "error": e, "fits": n} for (m, e), n in counted.items()]

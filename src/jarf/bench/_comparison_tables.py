@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from jarf.bench._findings import LEVEL, METRICS, METRICS_OF, Pair
 from jarf.bench._methods import get_method
+from jarf.bench._rows import ResultRow
 from jarf.bench.experiments import Cell, Column, Results, ResultTable, Row
 
 __all__ = ["curve_table", "pair_table", "score_table", "time_table"]
@@ -83,9 +83,9 @@ def time_table(results: Results, name: str, order: list[str]) -> ResultTable:
                 cells[method, column] = Cell(found.value)
         tuned = get_method(method).tuned_as or method
         searches = [
-            row["times"]["total"]
+            row.times["total"]
             for row in results.rows
-            if (row["method"], row["variant"], row["status"]) == (tuned, "tuning", "ok")
+            if (row.method, row.variant, row.ok) == (tuned, "tuning", True)
         ]
         if searches:
             cells[method, "tuning"] = Cell(float(np.mean(searches)))
@@ -105,16 +105,16 @@ def time_table(results: Results, name: str, order: list[str]) -> ResultTable:
 
 
 def curve_table(
-    rows: Sequence[dict[str, Any]], name: str, order: list[str], metric: str
+    rows: Sequence[ResultRow], name: str, order: list[str], metric: str
 ) -> ResultTable | None:
     """Mean of the metric by training rows, over the folds of the first repeat."""
-    first = [row for row in rows if row["repeat"] == 0]
-    caps = sorted({row["cap"] for row in first} - {0})
+    first = [row for row in rows if row.repeat == 0]
+    caps = sorted({row.cap for row in first} - {0})
     if not caps:
         return None
     cells, lines = {}, []
     for cap in (*caps, 0):
-        results = Results([row for row in first if row["cap"] == cap])
+        results = Results([row for row in first if row.cap == cap])
         if not len(results.frame):
             continue
         size = str(int(results.frame["n_train"].max()))

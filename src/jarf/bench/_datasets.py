@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -65,6 +66,8 @@ class Dataset:
         ``truth(X) -> labels`` that the best possible classifier names, for a simulation.
     facts : mapping
         Numbers an experiment may need, such as the angle of a simulated boundary.
+    split_key : str
+        What the splits depend on in addition to the seed; an empty text means the name.
     """
 
     name: str
@@ -79,6 +82,7 @@ class Dataset:
     draw: Callable[[int, int, int], tuple[Table, Table]] | None = None
     truth: Callable[[Any], np.ndarray] | None = None
     facts: Mapping[str, float] = field(default_factory=dict)
+    split_key: str = ""
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
@@ -88,10 +92,20 @@ class Dataset:
         if self.task not in ("classification", "regression"):
             raise ValueError(f"task must be 'classification' or 'regression', not {self.task!r}")
 
+    def split_seed(self, seed: int, repeat: int, fold: int) -> int:
+        """One seed per split, the same for every method, unrelated between splits."""
+        return split_seed(seed, self.split_key or self.name, repeat, fold)
+
     @property
     def simulated(self) -> bool:
         """Whether every split is a new draw."""
         return self.draw is not None
+
+
+def split_seed(seed: int, key: str, repeat: int, fold: int) -> int:
+    """One seed per split, the same for every method, unrelated between splits."""
+    words = [seed, zlib.crc32(key.encode()), repeat, fold]
+    return int(np.random.SeedSequence(words).generate_state(1)[0] >> 1)
 
 
 _REGISTRY: dict[str, Dataset] = {}

@@ -9,8 +9,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from jarf.bench._datasets import Table
 from jarf.bench._mechanism import numeric_eigenvectors
-from jarf.inspection._facts import facts_of_ejop
-from jarf.inspection._words import Wording
+from jarf.inspection import Wording, facts_of_ejop
 from jarf.table import read_table
 
 __all__ = ["directions_of"]
@@ -41,14 +40,14 @@ def directions_of(
         return found
     names = fitted.feature_names_in_[fitted.table_.output_columns_[number]]
     facts = facts_of_ejop(fitted.ejop_.matrix[np.ix_(number, number)], names)
-    Z_train, Z_test = (_standardised(fitted, part.X)[:, number] for part in (train, test))
+    Z_train, Z_test = (_standardised(fitted, part.X) for part in (train, test))
     return {
         **found,
         "columns": names.tolist(),
         "shares": _rounded(facts.eigenvalues / (facts.trace or 1.0)),
         "loadings": _rounded(facts.eigenvectors[:, :N_DIRECTIONS].T),
         "agreement": _agreement(train.X, y_train, numbers, len(number), seed, n_jobs),
-        "plane": _plane(Z_test @ facts.eigenvectors[:, :2], test, task, seed),
+        "plane": _plane(Z_test[:, number] @ facts.eigenvectors[:, :2], test, task, seed),
         "cuts": _cuts(fitted, facts, (Z_train, y_train), (Z_test, y_test), task),
     }
 
@@ -135,13 +134,19 @@ def _cuts(
 ) -> dict[str, Any]:
     """The best single cut across one of the two strongest directions, and of one column.
 
+    A cut of a column is a threshold of a number or one level of a category against the others.
     Both are chosen on the training rows; ``worth`` is the share of the test rows' squared error
     (Brier score in classification) that the cut removes. ``words`` are in the table's units.
     """
-    two = facts.eigenvectors[:, :2]
+    table = fitted.table_
+    number = np.flatnonzero(table.is_number)
+    single = np.flatnonzero(table.output_kinds_ != "target")  # target means would overfit
+    two = np.zeros((table.n_outputs, 2))
+    two[number] = facts.eigenvectors[:, :2]
     rotated = _stump(train[0] @ two, train[1], test[0] @ two, test[1], task)
-    axis = _stump(*train, *test, task)
-    alone = np.eye(len(two))[axis["place"]]
+    axis = _stump(train[0][:, single], train[1], test[0][:, single], test[1], task)
+    place = int(single[axis["place"]])
+    alone = np.eye(table.n_outputs)[place]
     return {
         "rotated": {
             **rotated,
@@ -151,17 +156,15 @@ def _cuts(
         },
         "axis": {
             **axis,
-            "normal": _rounded(two[axis["place"]]),
+            "normal": _rounded(two[place]),
             "words": _in_units(fitted, alone, axis["threshold"]),
         },
     }
 
 
 def _in_units(fitted: Any, normal: np.ndarray, threshold: float) -> str:
-    """A cut of standardised numbers, said in the table's own units."""
-    number = np.flatnonzero(fitted.table_.is_number)
-    direction = np.zeros(fitted.table_.n_outputs)
-    direction[number] = np.where(np.abs(normal) > 0.01, normal, 0.0) / fitted.scale_[number]
+    """A cut of standardised columns in words, in the table's own units."""
+    direction = np.where(np.abs(normal) > 0.01, normal, 0.0) / fitted.scale_
     offset = threshold + float(direction @ fitted.mean_)
     return Wording(fitted, fitted.scale_, digits=2, max_terms=4).cut(direction, offset)
 

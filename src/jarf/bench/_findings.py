@@ -8,16 +8,21 @@ from typing import Any
 
 import numpy as np
 
-from jarf.bench._sources import TableError
+from jarf.bench._errors import TableError
 from jarf.bench._statistics import PairedTest, corrected_t_test, holm
 from jarf.bench.experiments import Results
 
-__all__ = ["LEVEL", "METRICS", "METRICS_OF", "Pair", "answer", "deciding_metric", "paired_methods"]
+__all__ = [
+    *("LEVEL", "METRICS", "METRICS_OF", "Pair", "advice", "answer", "deciding_metric"),
+    "paired_methods",
+]
 
 METRICS = {  # label, and which end is good
     "kappa": ("Cohen's kappa", "high"),
     "accuracy": ("accuracy", "high"),
     "macro_f1": ("macro F1", "high"),
+    "roc_auc": ("ROC AUC", "high"),
+    "average_precision": ("average precision", "high"),
     "brier": ("Brier score", "low"),
     "log_loss": ("log-loss", "low"),
     "ece": ("calibration error", "low"),
@@ -25,7 +30,10 @@ METRICS = {  # label, and which end is good
     "rmse": ("RMSE (s.d.)", "low"),
 }
 METRICS_OF = {
-    "classification": ("kappa", "accuracy", "macro_f1", "brier", "log_loss", "ece"),
+    "classification": (
+        *("kappa", "accuracy", "macro_f1", "roc_auc", "average_precision"),
+        *("brier", "log_loss", "ece"),
+    ),
     "regression": ("r2", "rmse"),
 }
 _WORDS = {
@@ -132,6 +140,55 @@ def answer(
     if metric in ("kappa", "r2") and scores[best] < 0.01:
         said.append("No method does better than guessing: read nothing into their order.")
     return said
+
+
+def advice(
+    order: list[str],
+    scores: dict[str, float],
+    pairs: list[Pair],
+    metric: str,
+    seconds: dict[str, float],
+) -> list[str]:
+    """What to do next, in sentences.
+
+    Parameters
+    ----------
+    order, scores, pairs, metric
+        As in `answer`.
+    seconds : dict of str to float
+        CPU seconds of one fit, by method.
+    """
+    best = order[0]
+    if metric in ("kappa", "r2") and scores[best] < 0.01:
+        return [
+            "Do not choose a model yet: no method predicts this target better than guessing. Look "
+            "for columns that know more about it."
+        ]
+    said = [f"Use {_word(best)} ({best})."]
+    by_names = {frozenset((p.first, p.second)): p for p in pairs}
+    close = [m for m in order[1:] if _is_close(by_names.get(frozenset((best, m))))]
+    faster = [m for m in close if seconds.get(m, np.inf) < 0.8 * seconds.get(best, 0.0)]
+    if close:
+        said.append(
+            f"The lead over {_listed(close)} is within noise: "
+            f"{'it' if len(close) == 1 else 'each of them'} may be as good on new rows."
+        )
+    if faster:
+        quick = min(faster, key=lambda m: seconds[m])
+        said.append(
+            f"If the time of a fit matters, {_word(quick)} needs "
+            f"{100 * seconds[quick] / seconds[best]:.0f} % of the time."
+        )
+    return said
+
+
+def _is_close(pair: Pair | None) -> bool:
+    return pair is not None and pair.verdict == "within noise"
+
+
+def _listed(methods: list[str]) -> str:
+    words = [_word(method) for method in methods]
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 def _word(method: str) -> str:

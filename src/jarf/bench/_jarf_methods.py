@@ -9,7 +9,7 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.pipeline import make_pipeline
 
-from jarf.bench._baselines import XGB_GRID, engine_forest, forest, xgboost
+from jarf.bench._baselines import XGB_GRID, engine_forest, forest, jarf_recipe, xgboost
 from jarf.bench._mechanism import eigenvector_alignment, numeric_eigenvectors
 from jarf.bench._methods import Fit, Method, Setting
 from jarf.bench._metrics import classification_metrics, regression_metrics
@@ -148,23 +148,31 @@ METHODS = (
         _jarf,
         variants=VARIANTS,
         inspect=_inspect,
-        note="the paper's: RF on X H",
+        note="the paper's method: the numeric columns are mixed by a matrix H, learned from how a "
+        "first forest reacts to each of them, and a random forest is fitted to the result",
+        recipe=jarf_recipe("JARF"),
     ),
     Method(
         "JARF-XGB",
         lambda setting, **params: _jarf(setting, final="xgboost", **params),
         tuned_as="XGB",
-        note="XGBoost on X H, with the parameters tuned for XGB",
+        note="XGBoost on columns mixed by the paper's H, with the parameters tuned for XGB",
+        requires=("xgboost",),
     ),
     Method(
         "XGB+J",
         _with_directions,
         tuned_as="XGB",
-        note="XGBoost on X and directions drawn from the EJOP, where an honest switch says so",
+        note="XGBoost with directions of the EJOP as further columns, if they help on held-out "
+        "training rows",
+        requires=("xgboost",),
     ),
     Method(
         "JF",
         engine_forest("JacobianForest"),
-        note="our Jacobian forest; an honest race chooses its geometry",
+        note="our Jacobian forest: trees may cut along combinations of columns to which a first "
+        "model reacts; it checks on held-out training rows whether that helps, and else stays a "
+        "plain forest",
+        recipe=jarf_recipe("JacobianForest"),
     ),
 )

@@ -23,7 +23,8 @@ from jarf.bench._datasets import get_dataset
 from jarf.bench._jarf_methods import preconditioner_of
 from jarf.bench._methods import Fit, Method, Setting, get_method
 from jarf.bench._metrics import classification_metrics, regression_metrics
-from jarf.bench._protocol import Split, cap_rows, make_split, split_seed
+from jarf.bench._protocol import Split, cap_rows, make_split
+from jarf.bench._rows import ResultRow
 
 __all__ = ["TUNING", "Job", "run_job", "versions"]
 
@@ -57,6 +58,11 @@ class Job:
         place = (self.repeat, self.fold) if each_split else (0, 0)
         return Job(self.dataset, name, TUNING, *place, self.cap, self.seed)
 
+    def row(self, **found: Any) -> ResultRow:
+        """What came out of this job, as the row to store."""
+        now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        return ResultRow(**asdict(self), versions=versions(), when=now, **found)
+
     def __str__(self) -> str:
         name = f"{self.method} ({self.variant})" if self.variant else self.method
         return f"{self.dataset} {name} {self.repeat}.{self.fold}"
@@ -77,21 +83,17 @@ def run_job(
     budget: Budget,
     folder: str | None = None,
     params: dict[str, Any] | None = None,
-) -> dict[str, Any]:
+) -> ResultRow:
     """Run one fit and return its row; an exception becomes a row with its message."""
-    row: dict[str, Any] = {**asdict(job), "status": "ok", "error": ""}
     start = time.perf_counter()
     try:
         with warnings.catch_warnings(), threadpool_limits(1):
             warnings.simplefilter("ignore")
-            row.update(_measure(job, budget, folder, params or {}))
+            found = _measure(job, budget, folder, params or {})
     except Exception as error:
-        row.update(status="error", error=f"{type(error).__name__}: {error}"[:500])
-        row["where"] = _where(error)
-    row["seconds"] = round(time.perf_counter() - start, 4)
-    row["versions"] = versions()
-    row["when"] = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    return row
+        message = f"{type(error).__name__}: {error}"[:500]
+        found = {"status": "error", "error": message, "where": _where(error)}
+    return job.row(**found, seconds=round(time.perf_counter() - start, 4))
 
 
 def _where(error: Exception) -> list[str]:
@@ -104,12 +106,13 @@ def _measure(
     job: Job, budget: Budget, folder: str | None, params: dict[str, Any]
 ) -> dict[str, Any]:
     budget = replace(budget, train_cap=job.cap or None)
-    split = make_split(get_dataset(job.dataset), job.repeat, job.fold, budget, job.seed, folder)
+    dataset = get_dataset(job.dataset)
+    split = make_split(dataset, job.repeat, job.fold, budget, job.seed, folder)
     method = get_method(job.method)
     setting = Setting(
         task=split.task,
         n_trees=budget.n_trees,
-        random_state=split_seed(job.seed, job.dataset, job.repeat, job.fold),
+        random_state=dataset.split_seed(job.seed, job.repeat, job.fold),
         numeric=split.numeric,
         n_train=len(split.X_train),
         slow_probes=budget.slow_probes,

@@ -6,17 +6,24 @@ import hashlib
 import json
 import os
 import time
+import warnings
+import zlib
 from collections.abc import Callable
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any
+from urllib.error import URLError
 
 import numpy as np
 
+from jarf._files import atomic_write
 from jarf.bench._datasets import Dataset, Table
 
 __all__ = ["DatasetError", "data_folder", "load_table"]
 
 _RETRIES = 3
+# no network, a wrong checksum or a body that is cut off, an answer of another form
+_DOWNLOAD_ERRORS = (OSError, ValueError, EOFError, KeyError, HTTPException, zlib.error)
 
 
 class DatasetError(RuntimeError):
@@ -146,8 +153,9 @@ def _download(
         try:
             X, y = fetch(dataset.openml_id, cache / "openml")
             break
-        except (OSError, ValueError) as error:
-            if attempt == _RETRIES - 1:
+        except _DOWNLOAD_ERRORS as error:
+            last = attempt == _RETRIES - 1 or isinstance(error, URLError | TimeoutError)
+            if last:  # scikit-learn has tried a network that is down several times
                 raise DatasetError(
                     f"{dataset.name}: no local file, and OpenML {dataset.openml_id} could not be "
                     f"downloaded ({type(error).__name__}: {error}). Offline? Put "
@@ -163,9 +171,9 @@ def _download(
 def _fetch_openml(openml_id: int, cache: Path) -> tuple[Any, Any]:
     from sklearn.datasets import fetch_openml
 
-    bunch = fetch_openml(
-        data_id=openml_id, as_frame=True, data_home=str(cache), parser="auto", n_retries=0
-    )
+    with warnings.catch_warnings():  # it warns of every retry; what fails at last is an error
+        warnings.simplefilter("ignore")
+        bunch = fetch_openml(data_id=openml_id, as_frame=True, data_home=str(cache), parser="auto")
     return bunch.data, bunch.target
 
 
@@ -173,10 +181,12 @@ def _keep(X: Any, y: Any, cache: Path, name: str) -> None:
     """Store a download with its checksum, so that a damaged file is noticed later."""
     cache.mkdir(parents=True, exist_ok=True)
     path = cache / f"{name}.parquet"
-    scratch = path.with_suffix(".part")
-    X.assign(target=y).to_parquet(scratch)
-    os.replace(scratch, path)
-    path.with_suffix(".sha256").write_text(json.dumps({"sha256": _sha256(path)}))
+    with atomic_write(path, "wb", follow_links=False) as stream:
+        X.assign(target=y).to_parquet(stream)
+    with atomic_write(
+        path.with_suffix(".sha256"), "w", encoding="ascii", follow_links=False
+    ) as stream:
+        json.dump({"sha256": _sha256(path)}, stream)
 
 
 def _verify_checksum(path: Path) -> None:

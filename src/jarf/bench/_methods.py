@@ -7,11 +7,14 @@ import importlib.util
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone, is_classifier, is_regressor
+
+from jarf.bench._recipes import Recipe
 
 __all__ = [
     "Fit",
@@ -90,7 +93,11 @@ class Method:
     inspect : callable or None
         ``inspect(fit) -> dict`` of further numbers for the row, outside the timing.
     note : str
-        Shown by ``--list`` and on the page.
+        One sentence for people who do not know the method, shown by ``--list`` and on pages.
+    requires : tuple of str
+        Packages that must be installed; without them the method is listed as left out.
+    recipe : Recipe or None
+        Code with which a user builds the model outside the benchmark.
     """
 
     name: str
@@ -101,6 +108,13 @@ class Method:
     tasks: tuple[str, ...] = TASKS
     inspect: Callable[[Fit], dict[str, Any]] | None = None
     note: str = ""
+    requires: tuple[str, ...] = ()
+    recipe: Recipe | None = None
+
+    @property
+    def missing(self) -> list[str]:
+        """Packages that it needs and that are not installed."""
+        return [name for name in self.requires if find_spec(name) is None]
 
     def build(self, setting: Setting, variant: str = "", **params: Any) -> Any:
         """The estimator of one fit."""
@@ -193,6 +207,13 @@ def method_names() -> list[str]:
     """All registered names, the study's own first."""
     _fill()
     return list(_REGISTRY)
+
+
+def not_installed(method: Method) -> str:
+    """What to say about a method whose packages are missing."""
+    packages = " ".join(method.missing)
+    verb = "is" if len(method.missing) == 1 else "are"
+    return f"Left out: {method.name}, {packages} {verb} not installed (pip install {packages})."
 
 
 def custom_methods() -> list[Method]:

@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from sklearn.metrics import accuracy_score, cohen_kappa_score, f1_score, r2_score
+from sklearn.metrics import (
+    accuracy_score,
+    average_precision_score,
+    cohen_kappa_score,
+    f1_score,
+    r2_score,
+    roc_auc_score,
+)
 
 __all__ = ["calibration_error", "classification_metrics", "regression_metrics"]
 
@@ -11,7 +18,11 @@ __all__ = ["calibration_error", "classification_metrics", "regression_metrics"]
 def classification_metrics(
     y_true: np.ndarray, y_pred: np.ndarray, proba: np.ndarray | None = None
 ) -> dict[str, float]:
-    """Cohen's kappa, accuracy, macro-F1; with probabilities also Brier, log-loss and ECE.
+    """Cohen's kappa, accuracy, macro-F1; with probabilities also those that judge them.
+
+    These are ROC AUC, average precision, the Brier score, log-loss and the calibration error. With
+    two classes, ROC AUC and average precision are those of class 1; with more, the mean over the
+    classes, each against all others.
 
     Labels are 0..C-1, the columns of ``proba``; a true label of -1 was not in the training half.
     """
@@ -28,7 +39,21 @@ def classification_metrics(
         scores["brier"] = float(np.mean(((proba - onehot) ** 2).sum(axis=1)))
         scores["log_loss"] = float(-np.mean(np.log(own)))
         scores["ece"] = calibration_error(y_true, proba)
+        scores.update(_ranking_metrics(onehot, proba))
     return scores
+
+
+def _ranking_metrics(onehot: np.ndarray, proba: np.ndarray) -> dict[str, float]:
+    """How well probabilities rank the rows of a class; classes without rows are left out."""
+    classes = [1] if proba.shape[1] == 2 else range(proba.shape[1])
+    here = [c for c in classes if 0 < onehot[:, c].sum() < len(onehot)]
+    if not here:
+        return {}
+    kinds = {"roc_auc": roc_auc_score, "average_precision": average_precision_score}
+    return {
+        name: float(np.mean([score(onehot[:, c], proba[:, c]) for c in here]))
+        for name, score in kinds.items()
+    }
 
 
 def calibration_error(y_true: np.ndarray, proba: np.ndarray, n_bins: int = 15) -> float:

@@ -8,7 +8,10 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Cleaned", "clean_columns", "target_copies"]
+from jarf.bench._errors import drop_hint
+from jarf.bench._own_text import calendar_columns, read_text
+
+__all__ = ["Cleaned", "clean_columns", "is_text"]
 
 _ID_NAME = re.compile(r"(^|[^a-z])(id|key|index|uuid|guid|row|unnamed)([^a-z]|$)", re.IGNORECASE)
 
@@ -20,47 +23,101 @@ class Cleaned:
     X: Any
     notes: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    converted: list[str] = field(default_factory=list)
 
 
 def clean_columns(frame: Any) -> Cleaned:
     """Numbers as floats or integers, dates as days, all else as categories.
 
-    Columns of one value and names that never repeat are left out: no rule learned from them
-    could apply to another row. Numbers that look like an id are kept, with a warning.
+    Text that holds amounts or dates is read as such. Columns of one value and text that never
+    repeats are left out: no rule learned from them could apply to another row. Numbers that look
+    like an id are kept, with a warning.
     """
     import pandas as pd
 
-    kept, notes, warnings = {}, [], []
-    left_out: dict[str, list[str]] = {"one value": [], "a name for every row": []}
-    dates: list[str] = []
-    infinite: list[str] = []
+    kept: dict[str, Any] = {}
+    said = _Said()
     for name in frame.columns:
-        column = frame[name]
-        if column.dtype.kind in "mM":
-            column, dates = _days(column), [*dates, name]
-        elif column.dtype.kind in "iuf":
-            column = _plain_numbers(column)
-            if np.isinf(column.to_numpy()).any():
-                column, infinite = column.replace([np.inf, -np.inf], np.nan), [*infinite, name]
-        elif column.dtype == object:
-            column = _hashable(column)
-        n_values = column.nunique(dropna=False)
-        if n_values == 1:
-            left_out["one value"].append(name)
-        elif column.dtype.kind not in "iufb" and n_values == len(column):
-            left_out["a name for every row"].append(name)
-        else:
-            kept[name] = column
-            if _looks_like_id(name, column):
-                warnings.append(
-                    f"{name!r} looks like an id or a row number; if it is, --drop {name}"
-                )
-    notes += [f"Left out, {why}: {', '.join(names)}." for why, names in left_out.items() if names]
-    if dates:
-        notes.append(f"Dates, taken as days: {', '.join(dates)}.")
-    if infinite:
-        notes.append(f"Infinite numbers, taken as missing: {', '.join(infinite)}.")
-    return Cleaned(pd.DataFrame(kept, index=frame.index), notes, warnings)
+        for part, column in _typed(name, frame[name], said).items():
+            n_values = column.nunique(dropna=False)
+            if n_values == 1:
+                said.constant.append(part)
+            elif column.dtype.kind not in "iufb" and n_values == len(column):
+                said.unique.append(part)
+            elif part in kept or (part != name and part in frame.columns):
+                said.warnings.append(f"{part!r}, a part of a date, is the name of another column")
+            else:
+                kept[part] = column
+                if part == name and _looks_like_id(name, column):
+                    said.warnings.append(
+                        f"{name!r} looks like an id or a row number; if it is, {drop_hint([name])}"
+                    )
+    return Cleaned(
+        pd.DataFrame(kept, index=frame.index),
+        said.notes(),
+        said.warnings,
+        said.dates + said.amounts,
+    )
+
+
+@dataclass
+class _Said:
+    """What there is to say about columns, by kind."""
+
+    constant: list[str] = field(default_factory=list)
+    unique: list[str] = field(default_factory=list)
+    amounts: list[str] = field(default_factory=list)
+    dates: list[str] = field(default_factory=list)
+    parts: list[str] = field(default_factory=list)
+    infinite: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+    def notes(self) -> list[str]:
+        """One sentence per kind that occurred."""
+        kinds = {
+            "Left out, one value": self.constant,
+            "Left out, a name for every row": self.unique,
+            "Text read as numbers": self.amounts,
+            "Dates, taken as days": self.dates,
+            "Parts of dates, added as columns": self.parts,
+            "Infinite numbers, taken as missing": self.infinite,
+        }
+        return [f"{what}: {', '.join(names)}." for what, names in kinds.items() if names]
+
+
+def _typed(name: str, column: Any, said: _Said) -> dict[str, Any]:
+    """The columns that a column becomes: itself, or days and parts of the calendar."""
+    if column.dtype == object:
+        column = _hashable(column)
+    if is_text(column):
+        read = read_text(column)
+        column = read.values
+        if read.kind == "number":
+            said.amounts.append(name)
+        if read.guess:
+            said.warnings.append(
+                f"the dates in {name!r} ({read.example}) do not tell day from month; they are read "
+                f"{read.guess}"
+            )
+    if column.dtype.kind in "mM":
+        parts = calendar_columns(name, column)
+        said.dates.append(name)
+        said.parts += [part for part in parts if part != name]
+        return parts
+    if column.dtype.kind in "iuf":
+        column = _plain_numbers(column)
+        if np.isinf(column.to_numpy()).any():
+            column = column.replace([np.inf, -np.inf], np.nan)
+            said.infinite.append(name)
+    return {name: column}
+
+
+def is_text(column: Any) -> bool:
+    """Whether a column may hold text; categories were made on purpose and are not read."""
+    import pandas as pd
+
+    is_category = isinstance(column.dtype, pd.CategoricalDtype)
+    return not is_category and (column.dtype == object or pd.api.types.is_string_dtype(column))
 
 
 def _plain_numbers(column: Any) -> Any:
@@ -69,15 +126,6 @@ def _plain_numbers(column: Any) -> Any:
         return column
     kind: Any = np.float64 if column.isna().any() or column.dtype.kind == "f" else np.int64
     return column.astype(kind)
-
-
-def _days(column: Any) -> Any:
-    """Days since 1970, or days of a time span."""
-    import pandas as pd
-
-    if column.dtype.kind == "M":
-        column = column - pd.Timestamp(0, tz=getattr(column.dtype, "tz", None))
-    return column / pd.Timedelta(days=1)
 
 
 def _hashable(column: Any) -> Any:
@@ -95,29 +143,3 @@ def _looks_like_id(name: str, column: Any) -> bool:
         return False
     dense = int(column.max()) - int(column.min()) < 2 * len(column)
     return dense or _ID_NAME.search(name) is not None
-
-
-def target_copies(X: Any, y: np.ndarray, task: str) -> list[str]:
-    """Columns that are the target under another name, coding or unit."""
-    same = _same_numbers if task == "regression" else _same_classes
-    return [name for name in X.columns if same(X[name], y)]
-
-
-def _same_classes(column: Any, y: np.ndarray) -> bool:
-    """Whether both cut the rows into the same groups."""
-    codes = np.unique(y, return_inverse=True)[1]
-    n = codes.max() + 1
-    if column.nunique(dropna=False) != n:
-        return False
-    other = np.unique(column.astype(str).to_numpy(dtype=str), return_inverse=True)[1]
-    return len(np.unique(codes * n + other)) == n
-
-
-def _same_numbers(column: Any, y: np.ndarray) -> bool:
-    """Whether one is the other, scaled and shifted."""
-    if column.dtype.kind not in "iuf":
-        return False
-    values = column.to_numpy(dtype=float)
-    if not np.isfinite(values).all() or np.ptp(values) == 0:
-        return False
-    return bool(abs(np.corrcoef(values, y)[0, 1]) > 1 - 1e-12)

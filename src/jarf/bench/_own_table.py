@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import hashlib
 import json
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,17 +13,21 @@ from typing import Any
 
 import numpy as np
 
+from jarf.bench._csv import CsvFormat
+from jarf.bench._errors import TableError, drop_hint
 from jarf.bench._jobs import versions
-from jarf.bench._own_columns import clean_columns, target_copies
+from jarf.bench._own_columns import clean_columns
+from jarf.bench._own_leaks import near_copies, target_copies
+from jarf.bench._own_target import class_labels, guess_task, read_target, target_numbers
 from jarf.bench._protocol import cap_rows
-from jarf.bench._sources import Source, TableError, open_source
+from jarf.bench._recipes import TableRecipe
+from jarf.bench._sources import Source, open_source
 
 __all__ = ["MAX_CELLS", "MAX_COLUMNS", "MAX_ROWS", "OwnTable", "guess_task", "own_table"]
 
 MAX_ROWS = 10_000
 MAX_COLUMNS = 1000
 MAX_CELLS = 2_000_000  # fewer rows of a wide table
-_FEW = 20  # so many different numbers are still classes
 _LEAST_ROWS = 20
 
 
@@ -39,6 +44,8 @@ class OwnTable:
         Of the whole table, before limits; the target is not counted.
     notes, warnings : list of str
         What was decided, and what may spoil the comparison.
+    recipe : TableRecipe
+        How to read the table again.
     """
 
     label: str
@@ -50,14 +57,22 @@ class OwnTable:
     n_columns: int
     notes: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    recipe: TableRecipe = field(default_factory=TableRecipe)
+
+    @property
+    def split_key(self) -> str:
+        """What the splits depend on in addition to the seed: the values of the target.
+
+        The name of the file, the settings and the columns do not matter, so that scores with and
+        without a column are of the same splits.
+        """
+        return _digest_values(hashlib.sha256(), self.y).hexdigest()[:16]
 
     def name(self, settings: Mapping[str, Any]) -> str:
         """A name for stored rows: that of the table, and a fingerprint of values and settings.
 
-        Versions count as settings: rows of different ones are no comparison.
+        Versions count as settings: rows of different versions cannot be compared.
         """
-        import pandas as pd
-
         digest = hashlib.sha256()
         facts = {
             "columns": [(name, str(kind)) for name, kind in self.X.dtypes.items()],
@@ -66,10 +81,18 @@ class OwnTable:
             "versions": versions(),
         }
         digest.update(json.dumps(facts, sort_keys=True).encode())
-        for values in (self.X, pd.Series(self.y)):
-            digest.update(pd.util.hash_pandas_object(values, index=False).to_numpy().tobytes())
+        for values in (self.X, self.y):
+            _digest_values(digest, values)
         stem = re.sub(r"[^A-Za-z0-9_-]+", "-", self.label.split(".")[0]).strip("-_")[:40]
         return f"{stem or 'table'}-{digest.hexdigest()[:10]}"
+
+
+def _digest_values(digest: Any, values: Any) -> Any:
+    import pandas as pd
+
+    held = pd.Series(values) if isinstance(values, np.ndarray) else values
+    digest.update(pd.util.hash_pandas_object(held, index=False).to_numpy().tobytes())
+    return digest
 
 
 def own_table(
@@ -82,6 +105,7 @@ def own_table(
     folds: int = 5,
     seed: int = 0,
     label: str | None = None,
+    form: CsvFormat | None = None,
 ) -> OwnTable:
     """Read, check and sample a table.
 
@@ -102,20 +126,27 @@ def own_table(
         Of the sample of rows.
     label : str or None
         Shown; None means the file's name.
+    form : CsvFormat or None
+        Separator, decimal sign and encoding of a CSV file.
     """
-    source = open_source(X, label)
+    source = open_source(X, label, form)
     target, values = _target(source, y)
-    notes: list[str] = []
+    notes = _format_notes(source)
+    known = _known_rows(source, target, values, notes)
+    values = values[known].reset_index(drop=True)
+    values, note = read_target(values, target)
+    notes += note
     if task is None:
         task, why = guess_task(values)
         notes.append(f"Task: {task}, because {why}; --task says otherwise.")
     labels = _labels(values, task, target, folds)
     wanted = _wanted(source, target if isinstance(y, str) else None, drop)
     columns = _cut_columns(wanted, notes)
-    places = _sample(labels, task, rows, len(columns), seed, notes)
-    frame = source.rows(places, columns)
-    if places is not None:
-        labels = labels[places]
+    picked = _sample(labels, task, rows, len(columns), seed, notes)
+    places = np.flatnonzero(known)
+    if picked is not None:
+        labels, places = labels[picked], places[picked]
+    frame = source.rows(None if len(places) == len(known) else places, columns)
     cleaned = clean_columns(frame)
     if not cleaned.X.shape[1]:
         raise TableError(f"{source.label}: no column is left to predict from")
@@ -123,12 +154,46 @@ def own_table(
     if copies:
         raise TableError(
             f"{', '.join(map(repr, copies))} tells the target {target!r} exactly, as a copy or a "
-            f"renaming of it; leave it out: --drop {' '.join(copies)}"
+            f"renaming of it; leave it out: {drop_hint(copies)}"
         )
-    found = (cleaned.X, labels, len(values), len(wanted))
-    return OwnTable(
-        *(source.label, target, task, *found), [*notes, *cleaned.notes], cleaned.warnings
+    warnings = [*cleaned.warnings, *_leaks(cleaned.X, labels, task, target)]
+    found = (cleaned.X, labels, len(known), len(wanted))
+    recipe = _recipe(X, source, target, drop, cleaned)
+    notes += cleaned.notes
+    return OwnTable(*(source.label, target, task, *found), notes, warnings, recipe)
+
+
+def _recipe(X: Any, source: Source, target: str, drop: Sequence[str], cleaned: Any) -> TableRecipe:
+    form = getattr(source, "format", None)
+    usual = {"sep": ",", "decimal": ".", "encoding": "utf-8"}
+    options = {} if form is None else {k: getattr(form, k) for k in usual}
+    kinds = {column.dtype.kind for _, column in cleaned.X.items()}
+    return TableRecipe(
+        str(X) if isinstance(X, str | os.PathLike) else "",
+        {name: value for name, value in options.items() if value != usual[name]},
+        target,
+        list(drop),
+        cleaned.converted,
+        kinds <= set("iuf") and not bool(cleaned.X.isna().any(axis=None)),
     )
+
+
+def _leaks(X: Any, y: np.ndarray, task: str, target: str) -> list[str]:
+    score = "Cohen's kappa" if task == "classification" else "R²"
+    return [
+        f"{name!r} alone predicts {target!r} almost perfectly ({score} {value:.2f}). If its value "
+        f"is only known once the target is, it leaks the answer: {drop_hint([name])}"
+        for name, value in near_copies(X, y, task).items()
+    ]
+
+
+def _format_notes(source: Source) -> list[str]:
+    """What was found out about a CSV file, where it is not the usual."""
+    form = getattr(source, "format", None)
+    if form is None or (form.sep in ",\t" and form.decimal == "."):
+        return []
+    signs = f"fields separated by {form.sep!r}, decimal sign {form.decimal!r}"
+    return [f"CSV file: {signs}; --sep and --decimal say otherwise."]
 
 
 def _target(source: Source, y: Any) -> tuple[str, Any]:
@@ -140,74 +205,39 @@ def _target(source: Source, y: Any) -> tuple[str, Any]:
         n = len(source.column(source.columns[0]))
         if n != len(values):
             raise TableError(f"X has {n} rows, but y has {len(values)}")
-        return target, _checked_target(source, target, values.reset_index(drop=True))
+        return target, values.reset_index(drop=True)
     if y not in source.columns:
         close = difflib.get_close_matches(y.lower(), [c.lower() for c in source.columns], n=3)
         near = [name for name in source.columns if name.lower() in close] or source.columns[:10]
         raise TableError(
             f"{source.label} has no column {y!r}. Did you mean {', '.join(map(repr, near))}?"
         )
-    return y, _checked_target(source, y, source.column(y))
+    return y, source.column(y)
 
 
-def _checked_target(source: Source, target: str, values: Any) -> Any:
+def _known_rows(source: Source, target: str, values: Any, notes: list[str]) -> np.ndarray:
+    """Which rows have a target; the others are left out, with a note."""
     if not len(values):
         raise TableError(f"{source.label} has no rows")
-    if len(values) < _LEAST_ROWS:
-        raise TableError(f"{source.label} has {len(values)} rows; {_LEAST_ROWS} are needed")
-    missing = int(values.isna().sum())
-    if missing:
-        raise TableError(
-            f"the target {target!r} is missing in {missing} of {len(values):,} rows; remove them"
+    known = values.notna().to_numpy()
+    n_known = int(known.sum())
+    if n_known < len(known):
+        notes.append(
+            f"Left out: {len(known) - n_known:,} of {len(known):,} rows, whose target {target!r} "
+            "is missing."
         )
-    return values
-
-
-def guess_task(values: Any) -> tuple[str, str]:
-    """What a target asks for, and why: numbers of more than 20 values are regression.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from jarf.bench import guess_task
-    >>> guess_task(pd.Series(range(100)))[0], guess_task(pd.Series([0, 1] * 50))[0]
-    ('regression', 'classification')
-    """
-    n = values.nunique()
-    if getattr(values.dtype, "kind", "O") in "iuf":
-        if n > _FEW:
-            return "regression", f"the target holds {n:,} different numbers"
-        return "classification", f"the target holds only {n} different numbers"
-    return "classification", "the target does not hold numbers"
+    if n_known < _LEAST_ROWS:
+        which = "rows" if n_known == len(known) else "rows with a target"
+        raise TableError(f"{source.label} has {n_known} {which}; {_LEAST_ROWS} are needed")
+    return known
 
 
 def _labels(values: Any, task: str, target: str, folds: int) -> np.ndarray:
     if task not in ("classification", "regression"):
         raise TableError(f"the task is 'classification' or 'regression', not {task!r}")
     if task == "regression":
-        return _numbers(values, target)
-    counts = values.astype(str).value_counts()
-    if len(counts) < 2:
-        raise TableError(f"the target {target!r} holds only one class, {counts.index[0]!r}")
-    if counts.iloc[1] < folds:
-        raise TableError(
-            f"the target {target!r} has {len(counts)} classes, and only {counts.index[0]!r} has "
-            f"at least {folds} rows: too few for {folds} folds. Numbers? Then --task regression"
-        )
-    whole = getattr(values.dtype, "kind", "O") in "iu"
-    return values.to_numpy() if whole else values.astype(str).to_numpy(dtype=object).astype(str)
-
-
-def _numbers(values: Any, target: str) -> np.ndarray:
-    try:
-        found = values.to_numpy(dtype=float)
-    except (TypeError, ValueError) as error:
-        raise TableError(f"the target {target!r} holds text; regression needs numbers") from error
-    if not np.isfinite(found).all():
-        raise TableError(f"the target {target!r} holds infinite numbers; remove their rows")
-    if np.ptp(found) == 0:
-        raise TableError(f"the target {target!r} is the same number in every row")
-    return found
+        return target_numbers(values, target)
+    return class_labels(values, target, folds)
 
 
 def _wanted(source: Source, target: str | None, drop: Sequence[str]) -> list[str]:

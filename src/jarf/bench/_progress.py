@@ -6,9 +6,10 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Iterable
-from typing import IO, Any
+from typing import IO
 
 from jarf.bench._jobs import Job
+from jarf.bench._rows import ResultRow
 
 __all__ = ["Progress", "show_seconds"]
 
@@ -52,7 +53,7 @@ class Progress:
         Rows to come.
     n_jobs : int
         Fits at once.
-    known : iterable of dict
+    known : iterable of ResultRow
         Rows of earlier starts, for the estimate.
     stream : text stream or None
         None means stderr. A terminal gets one line that is written over, a file one line every
@@ -63,7 +64,7 @@ class Progress:
         self,
         total: int,
         n_jobs: int = 1,
-        known: Iterable[dict[str, Any]] = (),
+        known: Iterable[ResultRow] = (),
         stream: IO[str] | None = None,
     ):
         self.total, self.n_jobs = total, n_jobs
@@ -75,12 +76,11 @@ class Progress:
         for row in known:
             self._learn(row)
 
-    def _learn(self, row: dict[str, Any]) -> None:
-        seconds = row.get("seconds", 0.0)
-        method = f"{row['method']}/{row['variant']}"
-        for key in ((row["dataset"], method), (method,), (row["dataset"],), ()):
+    def _learn(self, row: ResultRow) -> None:
+        method = f"{row.method}/{row.variant}"
+        for key in ((row.dataset, method), (method,), (row.dataset,), ()):
             entry = self._costs[key]
-            entry[0] += seconds
+            entry[0] += row.seconds
             entry[1] += 1
 
     def cost(self, job: Job) -> float:
@@ -96,16 +96,16 @@ class Progress:
         """Guess of the seconds left."""
         return sum(map(self.cost, jobs)) / self.n_jobs
 
-    def __call__(self, row: dict[str, Any], jobs: list[Job]) -> None:
+    def __call__(self, row: ResultRow, jobs: list[Job]) -> None:
         """Note a finished row and show where the run is."""
         self.done += 1
-        self.failed += row["status"] != "ok"
+        self.failed += not row.ok
         self._learn(row)
         now = time.monotonic()
         if now - self._last < (0.2 if self._live else 30) and jobs:
             return
         self._last = now
-        name = f"{row['dataset']} {row['method']} {row['variant']}".strip()
+        name = f"{row.dataset} {row.method} {row.variant}".strip()
         text = f"{self.done}/{self.total} fits"
         if self._live:
             text = f"{bar(self.done / max(self.total, 1))} {text}"

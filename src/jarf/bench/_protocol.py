@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import warnings
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -24,7 +23,7 @@ from jarf.bench._budgets import Budget
 from jarf.bench._datasets import Dataset, Table, get_dataset
 from jarf.bench._loading import load_table
 
-__all__ = ["Split", "cap_rows", "encode", "fold_rows", "make_split", "split_seed"]
+__all__ = ["Split", "cap_rows", "encode", "fold_rows", "make_split"]
 
 
 @dataclass(frozen=True)
@@ -55,12 +54,6 @@ class Split:
     def n_classes(self) -> int:
         """Number of classes in the training half, 0 in regression."""
         return int(self.y_train.max()) + 1 if self.task == "classification" else 0
-
-
-def split_seed(seed: int, dataset: str, repeat: int, fold: int) -> int:
-    """One seed per split, the same for every method, unrelated between splits."""
-    words = [seed, zlib.crc32(dataset.encode()), repeat, fold]
-    return int(np.random.SeedSequence(words).generate_state(1)[0] >> 1)
 
 
 def fold_rows(
@@ -180,7 +173,7 @@ def make_split(
 ) -> Split:
     """Rows to train on and the rows of a fold to test on, capped and encoded."""
     if dataset.draw is not None:
-        here = split_seed(seed, dataset.name, repeat, fold)
+        here = dataset.split_seed(seed, repeat, fold)
         train, test = dataset.draw(here, budget.simulated_rows, budget.simulated_test_rows)
         split = _encoded(dataset, train, test, list(train.X.columns), budget)
         if dataset.truth is None:
@@ -196,8 +189,8 @@ def split_table(
     dataset: Dataset, table: Table, repeat: int, fold: int, budget: Budget, seed: int
 ) -> tuple[Table, Table]:
     """The training and the test rows of a fold as they are, capped."""
-    here = split_seed(seed, dataset.name, repeat, fold)
-    shuffle = split_seed(seed, dataset.name, repeat, 0)
+    here = dataset.split_seed(seed, repeat, fold)
+    shuffle = dataset.split_seed(seed, repeat, 0)
     train, test = fold_rows(table.y, dataset.task, shuffle, fold, budget.folds)
     train = cap_rows(train, table.y, budget.train_cap, dataset.task, here)
     test = cap_rows(test, table.y, budget.test_cap, dataset.task, here + 1)

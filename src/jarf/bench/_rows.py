@@ -1,4 +1,4 @@
-"""Rows as lines of text: JSON with a checksum, read back whole or not at all."""
+"""A stored result as one typed record, and as a line of text with a checksum."""
 
 from __future__ import annotations
 
@@ -6,89 +6,208 @@ import gzip
 import json
 import re
 import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
 from numbers import Real
 from pathlib import Path
 from typing import Any
 
-__all__ = ["StoreError", "parse_lines", "read_json", "row_key", "row_line", "unpacked"]
+__all__ = ["KEY", "ResultRow", "StoreError", "parse_lines", "read_json", "row_line", "unpacked"]
 
 KEY = ("dataset", "method", "variant", "repeat", "fold", "cap", "seed")
-_TEXTS = ("dataset", "method", "variant", "status", "error", "task", "source", "when")
-_COUNTS = ("repeat", "fold", "cap", "seed")
-_MEASURES = ("metrics", "times")
 # A packed file may not hold more than this: it would fill the memory.
 MAX_UNPACKED = 2**30
-_TAIL = re.compile(rb',"crc":"([0-9a-f]{8})"}$')
+_TAIL = re.compile(rb',"crc":"([0-9a-f]{8})"}\Z')
 
 
 class StoreError(RuntimeError):
     """The results folder cannot be read or written, or belongs to another run."""
 
 
-def row_key(row: dict[str, Any]) -> tuple[Any, ...]:
-    """Identity of a row: the same as ``Job.key``."""
-    return tuple(row[name] for name in KEY)
+@dataclass(frozen=True)
+class ResultRow:
+    """One fit of a run: what was fitted, to what, and what came out.
+
+    Attributes
+    ----------
+    dataset, method, variant : str
+        What was fitted; ``variant`` is empty for the method itself and "tuning" for a grid search.
+    repeat, fold, cap, seed : int
+        Which split; ``cap`` is the most training rows, 0 for all. The first seven fields are the
+        key of a row.
+    status : {"ok", "error"}
+    error : str
+        Message of a fit that failed.
+    task : str or None
+        "classification" or "regression". This and the following facts are None if the fit failed.
+    n_train, n_test : int or None
+        Rows of the split.
+    d, d_numeric : int or None
+        Encoded columns, and those of them that hold numbers.
+    n_classes : int or None
+        0 in regression.
+    n_rows : int or None
+        Rows of the dataset at hand, 0 for a simulation.
+    partial : bool or None
+        Whether the dataset has fewer rows than registered.
+    source : str or None
+        Where the dataset came from.
+    n_trees : int or None
+    params : mapping
+        Tuned parameters.
+    metrics : mapping of str to float
+        Scores on the test rows.
+    times : mapping of str to float
+        Seconds: ``total``, ``cpu``, ``predict`` and the stages ``surrogate``, ``gradients``,
+        ``fit``.
+    extra : mapping
+        Further findings of the method.
+    where : list of str
+        The innermost calls of an error.
+    seconds : float
+        Wall time of the whole job, loading included.
+    versions : mapping of str to str
+    when : str
+        End of the fit, UTC.
+    """
+
+    dataset: str
+    method: str
+    variant: str
+    repeat: int
+    fold: int
+    cap: int
+    seed: int
+    status: str = "ok"
+    error: str = ""
+    task: str | None = None
+    n_train: int | None = None
+    n_test: int | None = None
+    d: int | None = None
+    d_numeric: int | None = None
+    n_classes: int | None = None
+    n_rows: int | None = None
+    partial: bool | None = None
+    source: str | None = None
+    n_trees: int | None = None
+    params: Mapping[str, Any] = field(default_factory=dict)
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    times: Mapping[str, float] = field(default_factory=dict)
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    where: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+    versions: Mapping[str, str] = field(default_factory=dict)
+    when: str = ""
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """Identity of the row: that of its job."""
+        return tuple(getattr(self, name) for name in KEY)
+
+    @property
+    def ok(self) -> bool:
+        """Whether the fit came to its end."""
+        return self.status == "ok"
+
+    def as_dict(self) -> dict[str, Any]:
+        """The fields that are known, for JSON."""
+        found = {name: getattr(self, name) for name in _FIELDS}
+        return {
+            name: value
+            for name, value in found.items()
+            if value is not None and (value or name != "where")
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> ResultRow:
+        """Build a row from plain values and check their types.
+
+        Raises
+        ------
+        ValueError
+            If a field of the key is missing, a field is unknown or a value is of another type.
+        """
+        missing = [name for name in KEY if name not in values]
+        if missing or not set(values) <= set(_FIELDS):
+            raise ValueError(f"not the fields of a row: {sorted(map(str, values))}")
+        for name, value in values.items():
+            if not _TYPES[name](value):
+                raise ValueError(f"the field {name!r} cannot be {value!r}")
+        return cls(**values)
 
 
-def row_line(row: dict[str, Any]) -> str:
+def _is_mapping(value: Any) -> bool:
+    return isinstance(value, dict)
+
+
+def _is_measures(value: Any) -> bool:
+    return isinstance(value, dict) and all(isinstance(v, Real) for v in value.values())
+
+
+_CHECKS: dict[str, Callable[[Any], bool]] = {
+    "str": lambda value: isinstance(value, str),
+    "int": lambda value: type(value) is int,
+    "float": lambda value: isinstance(value, Real) and not isinstance(value, bool),
+    "bool": lambda value: isinstance(value, bool),
+    "list[str]": lambda value: isinstance(value, list) and all(isinstance(v, str) for v in value),
+    "Mapping[str, float]": _is_measures,
+    "Mapping[str, str]": _is_mapping,
+    "Mapping[str, Any]": _is_mapping,
+}
+_FIELDS = [entry.name for entry in fields(ResultRow)]
+_TYPES = {
+    entry.name: _CHECKS[str(entry.type).removesuffix(" | None")] for entry in fields(ResultRow)
+}
+
+
+def row_line(row: ResultRow) -> str:
     """A row as its line, the checksum of all before it at the end.
 
     Examples
     --------
+    >>> from jarf.bench import ResultRow
     >>> from jarf.bench._rows import row_line
-    >>> row_line({"dataset": "iris", "fold": 0})
-    '{"dataset":"iris","fold":0,"crc":"f8a4b26b"}\\n'
+    >>> row_line(ResultRow("iris", "RF", "", 0, 0, 0, 0))[-20:-1]
+    '","crc":"7edbbbb2"}'
     """
-    plain = {name: value for name, value in row.items() if name != "crc"}
-    text = json.dumps(plain, separators=(",", ":"), default=_plain)[:-1]
+    text = json.dumps(row.as_dict(), separators=(",", ":"), default=_plain)[:-1]
     return f'{text},"crc":"{zlib.crc32(text.encode()):08x}"}}\n'
 
 
-def parse_lines(content: bytes, where: Path) -> dict[tuple[Any, ...], dict[str, Any]]:
+def parse_lines(content: bytes, where: Path) -> dict[tuple[Any, ...], ResultRow]:
     """Rows by key; what follows the last line break was half-written and is left out.
 
-    A line that is damaged is an error, not a row the less: a table would change in silence. Lines
-    of the first runs have no checksum and are checked for their form only. Of two rows with the
+    A damaged line is an error, for if it were skipped, tables would change without a word. Every
+    line must end in its checksum; no published version wrote lines without. Of two rows with the
     same key the first counts.
     """
-    rows: dict[tuple[Any, ...], dict[str, Any]] = {}
+    rows: dict[tuple[Any, ...], ResultRow] = {}
     for number, line in enumerate(content.split(b"\n")[:-1], 1):
         row = _parse(line)
         if row is None:
             raise StoreError(
-                f"{where}, line {number} is damaged or is no row of a run. Delete the line and run "
-                "the same command again to have its fit repeated"
+                f"{where}, line {number} is damaged or is not a row of a run: its checksum is "
+                f"missing or does not fit{_line_ends(line)}. Delete the line and run the same "
+                "command again to have its fit repeated"
             )
-        rows.setdefault(row_key(row), row)
+        rows.setdefault(row.key, row)
     return rows
 
 
-def _parse(line: bytes) -> dict[str, Any] | None:
+def _line_ends(line: bytes) -> str:
+    return " (the file has Windows line ends; restore it as it was)" if line[-1:] == b"\r" else ""
+
+
+def _parse(line: bytes) -> ResultRow | None:
     tail = _TAIL.search(line)
-    if tail and zlib.crc32(line[: tail.start()]) != int(tail[1], 16):
+    if tail is None or zlib.crc32(line[: tail.start()]) != int(tail[1], 16):
         return None
     try:
-        row = json.loads(line)
-    except (ValueError, RecursionError):
+        values = json.loads(line)
+        values.pop("crc")
+        return ResultRow.from_dict(values)
+    except (ValueError, RecursionError, AttributeError, TypeError):
         return None
-    if not isinstance(row, dict) or not all(name in row for name in KEY) or not _fits(row):
-        return None
-    row.pop("crc", None)
-    return row
-
-
-def _fits(row: dict[str, Any]) -> bool:
-    """Whether the fields that tables and pages use are of their types."""
-    return (
-        all(isinstance(row.get(name, ""), str) for name in _TEXTS)
-        and all(type(row[name]) is int for name in _COUNTS)
-        and all(_is_measures(row.get(name, {})) for name in _MEASURES)
-        and isinstance(row.get("extra", {}), dict)
-    )
-
-
-def _is_measures(values: Any) -> bool:
-    return isinstance(values, dict) and all(isinstance(v, Real) for v in values.values())
 
 
 def unpacked(path: Path) -> bytes:
@@ -99,7 +218,9 @@ def unpacked(path: Path) -> bytes:
     except (OSError, EOFError, zlib.error) as error:
         raise StoreError(f"{path} is damaged ({error}). Restore or delete it") from error
     if len(content) > MAX_UNPACKED:
-        raise StoreError(f"{path} unpacks to more than {MAX_UNPACKED} bytes; it is no file of rows")
+        raise StoreError(
+            f"{path} unpacks to more than {MAX_UNPACKED} bytes; it is not a file of rows"
+        )
     return content
 
 

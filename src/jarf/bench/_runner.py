@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import multiprocessing
 import signal
-import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
@@ -14,8 +13,9 @@ from joblib import wrap_non_picklable_objects
 
 from jarf.bench._budgets import Budget
 from jarf.bench._datasets import Dataset, add_datasets, dataset_names, get_dataset
-from jarf.bench._jobs import Job, run_job, versions
+from jarf.bench._jobs import Job, run_job
 from jarf.bench._methods import Method, add_methods, custom_methods
+from jarf.bench._rows import ResultRow
 from jarf.bench._store import ResultStore
 
 __all__ = ["run_jobs"]
@@ -35,8 +35,8 @@ class _Queue:
             tuning = job.tuning(self.budget.tune_each_split)
             if tuning is None or tuning.key in self.store.rows:
                 del self.jobs[place]
-                row = self.store.rows.get(tuning.key, {}) if tuning else {}
-                return job, row.get("params") or {}
+                row = self.store.rows.get(tuning.key) if tuning else None
+                return job, {} if row is None else dict(row.params)
         return None
 
 
@@ -58,7 +58,7 @@ def run_jobs(
     *,
     folder: str | None = None,
     n_jobs: int = 1,
-    report: Callable[[dict[str, Any], list[Job]], None] | None = None,
+    report: Callable[[ResultRow, list[Job]], None] | None = None,
 ) -> int:
     """Run what is not stored yet and return how many rows were added.
 
@@ -122,7 +122,7 @@ class _Pool:
         there.close()
         return _Worker(process, here)
 
-    def run(self, done: Callable[[dict[str, Any], list[Job]], None]) -> int:
+    def run(self, done: Callable[[ResultRow, list[Job]], None]) -> int:
         """Hand out jobs until none is left."""
         count = 0
         while True:
@@ -141,7 +141,7 @@ class _Pool:
                 count += 1
                 done(row, self.queue.jobs)
 
-    def _receive(self, place: int) -> dict[str, Any]:
+    def _receive(self, place: int) -> ResultRow:
         worker = self.workers[place]
         job, worker.job = worker.job, None
         assert job is not None
@@ -167,15 +167,10 @@ def _custom_entries() -> Callable[[], tuple[list[Method], list[Dataset]]]:
     return wrap_non_picklable_objects(lambda: (methods, datasets))
 
 
-def _death_row(job: Job, exitcode: int | None) -> dict[str, Any]:
+def _death_row(job: Job, exitcode: int | None) -> ResultRow:
     reason = f"signal {-exitcode}" if exitcode and exitcode < 0 else f"exit code {exitcode}"
-    return {
-        **{name: getattr(job, name) for name in job.__dataclass_fields__},
-        "status": "error",
-        "error": f"the process of this fit died ({reason}); out of memory?",
-        "versions": versions(),
-        "when": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-    }
+    error = f"the process of this fit died ({reason}); out of memory?"
+    return job.row(status="error", error=error)
 
 
 def _work(pipe: Connection, budget: Budget, folder: str | None, custom: Callable[[], Any]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,16 +9,14 @@ from typing import Any, Protocol
 
 import numpy as np
 
-__all__ = ["Source", "TableError", "open_source"]
+from jarf.bench import _csv
+from jarf.bench._csv import CsvFile, CsvFormat, check_names, inside, unreadable
+from jarf.bench._errors import TableError
+
+__all__ = ["Source", "open_source"]
 
 _CSV = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz")
 _PARQUET = (".parquet", ".pq")
-_CHUNK = 100_000  # rows of a file in memory at once while some of them are picked
-_MISSING = ["?"]  # besides what pandas takes for missing
-
-
-class TableError(ValueError):
-    """A table cannot be read or cannot be compared on."""
 
 
 class Source(Protocol):
@@ -35,8 +32,8 @@ class Source(Protocol):
         """The columns of some rows, in rising order, or of all, as a DataFrame."""
 
 
-def open_source(table: Any, label: str | None = None) -> Source:
-    """A source of a path, a DataFrame of pandas or polars, or an array."""
+def open_source(table: Any, label: str | None = None, form: CsvFormat | None = None) -> Source:
+    """Open a path, a DataFrame of pandas or polars, or an array; ``form`` is of a CSV file."""
     if not isinstance(table, str | os.PathLike):
         return _Frame(table, label or "table")
     path = Path(table)
@@ -44,32 +41,15 @@ def open_source(table: Any, label: str | None = None) -> Source:
         raise TableError(f"there is no file {path}")
     if path.stat().st_size == 0:
         raise TableError(f"{path} is empty")
-    ending = path.name.lower()
-    kinds: dict[Any, tuple[str, ...]] = {_Csv: _CSV, _Parquet: _PARQUET}
-    for kind, endings in kinds.items():
-        if ending.endswith(endings):
-            try:
-                return kind(path, label or path.name)
-            except (OSError, ValueError, ImportError) as error:
-                raise _unreadable(path, error) from error
+    ending, label = path.name.lower(), label or path.name
+    try:
+        if ending.endswith(_CSV):
+            return CsvFile(path, label, form)
+        if ending.endswith(_PARQUET):
+            return _Parquet(path, label)
+    except (OSError, ValueError, ImportError) as error:
+        raise unreadable(path, error) from error
     raise TableError(f"{path.name}: only csv ({', '.join(_CSV)}) and parquet files can be read")
-
-
-def _unreadable(path: Path, error: Exception) -> TableError:
-    if isinstance(error, TableError):
-        return error
-    if isinstance(error, UnicodeDecodeError):
-        return TableError(f"{path} is not UTF-8 text; save it as UTF-8 and try again")
-    return TableError(f"{path} cannot be read: {' '.join(str(error).split())[:300]}")
-
-
-def check_names(label: str, names: Sequence[str]) -> list[str]:
-    """Column names as text; a name that occurs twice is an error."""
-    found = list(map(str, names))
-    twice = sorted({name for name in found if found.count(name) > 1})
-    if twice:
-        raise TableError(f"{label}: {', '.join(map(repr, twice))} names more than one column")
-    return found
 
 
 class _Frame:
@@ -96,64 +76,6 @@ class _Frame:
         return part if places is None else part.iloc[places].reset_index(drop=True)
 
 
-class _Csv:
-    """The header first, then what is asked for. Types are inferred from the rows that are kept."""
-
-    def __init__(self, path: Path, label: str):
-        self.path, self.label = path, label
-        self._options: dict[str, Any] = {"encoding": "utf-8-sig", "na_values": _MISSING}
-        first = self._read(header=None, nrows=1, sep="\x1f", dtype=str)
-        line = str(first.iloc[0, 0]) if len(first) else ""
-        self._options["sep"] = max(",;\t|", key=line.count)
-        header = self._read(header=None, nrows=1, dtype=str, na_values=[], keep_default_na=False)
-        raw = [name for name in header.iloc[0].tolist() if name]
-        check_names(label, raw)
-        self.columns = check_names(label, list(self._read(nrows=0).columns))
-
-    def _read(self, **options: Any) -> Any:
-        import pandas as pd
-
-        try:
-            return pd.read_csv(self.path, **{**self._options, **options})
-        except (OSError, ValueError) as error:
-            raise _unreadable(self.path, error) from error
-
-    def column(self, name: str) -> Any:
-        return self._in_parts(None, [name])[name]
-
-    def rows(self, places: np.ndarray | None, columns: Sequence[str]) -> Any:
-        if places is not None:
-            return self._in_parts(places, list(columns))
-        return self._whole_lines(self._read(low_memory=False))[list(columns)]
-
-    def _in_parts(self, places: np.ndarray | None, columns: list[str]) -> Any:
-        """Some rows as text, then read again, so that pandas infers types from all of them."""
-        import pandas as pd
-
-        kept = []
-        try:
-            for chunk in self._read(dtype=str, chunksize=_CHUNK):
-                start = int(self._whole_lines(chunk).index[0])
-                here = slice(None) if places is None else _inside(places, start, len(chunk))
-                kept.append(chunk[columns].iloc[here])
-        except ValueError as error:
-            raise _unreadable(self.path, error) from error
-        text = pd.concat(kept).to_csv(index=False)
-        return pd.read_csv(io.StringIO(text), low_memory=False, skip_blank_lines=False)
-
-    def _whole_lines(self, frame: Any) -> Any:
-        """Refuse what pandas takes for an index: lines with more fields than names."""
-        import pandas as pd
-
-        if not isinstance(frame.index, pd.RangeIndex):
-            raise TableError(f"{self.path} cannot be read: lines have more fields than the header")
-        return frame
-
-
-def _inside(places: np.ndarray, start: int, size: int) -> np.ndarray:
-    return places[(places >= start) & (places < start + size)] - start
-
-
 class _Parquet:
     def __init__(self, path: Path, label: str):
         import pyarrow.parquet as parquet
@@ -177,8 +99,8 @@ class _Parquet:
         import pyarrow as arrow
 
         kept, start = [], 0
-        for batch in self._file.iter_batches(batch_size=_CHUNK, columns=columns):
-            here = _inside(places, start, len(batch))
+        for batch in self._file.iter_batches(batch_size=_csv.CHUNK, columns=columns):
+            here = inside(places, start, len(batch))
             kept.append(arrow.Table.from_batches([batch]).take(here))
             start += len(batch)
         return arrow.concat_tables(kept).unify_dictionaries()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 from collections.abc import Iterable
@@ -10,13 +11,48 @@ from io import FileIO
 from pathlib import Path
 from typing import Any
 
-from jarf.bench._rows import StoreError, parse_lines, read_json, row_key, row_line, unpacked
+from jarf._files import atomic_write
+from jarf.bench._frame import flat_frame
+from jarf.bench._rows import (
+    ResultRow,
+    StoreError,
+    parse_lines,
+    read_json,
+    row_line,
+    unpacked,
+)
 
-__all__ = ["ResultStore", "StoreError", "read_rows"]
+__all__ = ["ResultStore", "StoreError", "load_rows", "read_rows", "read_run"]
 
 
-def read_rows(folder: str | os.PathLike[str]) -> list[dict[str, Any]]:
-    """All rows of a results folder; a half-written last line is left out.
+def read_rows(folder: str | os.PathLike[str]) -> Any:
+    """Read all rows of a results folder as one flat, typed frame.
+
+    Parameters
+    ----------
+    folder : path
+
+    Returns
+    -------
+    DataFrame
+        One line per fit: what was fitted (``dataset``, ``method``, ``variant``), the split
+        (``repeat``, ``fold``, ``cap``, ``seed``), ``status`` and ``error``, sizes, a column per
+        metric (``kappa``, ``r2``, ...) and per stage (``time_cpu``, ...), in seconds.
+
+    Raises
+    ------
+    StoreError
+        Where there are no results, or a line of them is damaged.
+
+    See Also
+    --------
+    load_rows : The rows as records, with all that a method reported.
+    """
+    return flat_frame(load_rows(folder))
+
+
+def load_rows(folder: str | os.PathLike[str]) -> list[ResultRow]:
+    """Read all rows of a results folder as records; a half-written last line is left out.
 
     Published rows may be packed: ``rows.jsonl.gz`` is read where there is no ``rows.jsonl``.
 
@@ -26,7 +62,7 @@ def read_rows(folder: str | os.PathLike[str]) -> list[dict[str, Any]]:
 
     Returns
     -------
-    list of dict
+    list of ResultRow
 
     Raises
     ------
@@ -44,28 +80,36 @@ def read_rows(folder: str | os.PathLike[str]) -> list[dict[str, Any]]:
     return list(parse_lines(content, path).values())
 
 
+def read_run(folder: str | os.PathLike[str]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Return the settings of a results folder, and every environment that added rows to it.
+
+    Parameters
+    ----------
+    folder : path
+
+    Returns
+    -------
+    settings : dict
+        Empty where the folder has no ``run.json``.
+    environments : list of dict
+        Empty where the folder has no ``environment.json``.
+    """
+    place = Path(folder)
+    return (
+        read_json(place / "run.json", dict, {}),
+        read_json(place / "environment.json", list, []),
+    )
+
+
 def write_json(path: Path, value: Any) -> None:
     """Replace a JSON file at once."""
-    write_whole(path, json.dumps(value, indent=1, sort_keys=True) + "\n")
+    write_whole(path, (json.dumps(value, indent=1, sort_keys=True) + "\n").encode())
 
 
-def write_whole(path: Path, text: str) -> None:
+def write_whole(path: Path, content: bytes) -> None:
     """Replace a file at once: a reader sees the old or the new one, never a part."""
-    _write_bytes(path, text.encode())
-
-
-def _write_bytes(path: Path, content: bytes) -> None:
-    scratch = path.with_name(path.name + ".part")
-    try:
-        with scratch.open("wb") as stream:
-            stream.write(content)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(scratch, path)
-    except OSError:
-        with contextlib.suppress(OSError):
-            scratch.unlink()
-        raise
+    with atomic_write(path, "wb", follow_links=False) as stream:
+        stream.write(content)
 
 
 class ResultStore:
@@ -93,7 +137,9 @@ class ResultStore:
         self._lock: Any = None
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
+            _refuse_links(self.folder)
             self._lock = _lock(self.folder / ".lock")
+            _remove_remains(self.folder)
             self._claim(settings)
             self._remember(environment or {})
             self._repair()
@@ -132,20 +178,20 @@ class ResultStore:
         """Cut off a half-written last line, left by a kill or a full disk; unpack packed rows."""
         if not self.path.is_file():
             packed = self.path.with_name("rows.jsonl.gz")
-            _write_bytes(self.path, unpacked(packed) if packed.is_file() else b"")
+            write_whole(self.path, unpacked(packed) if packed.is_file() else b"")
         content = self.path.read_bytes()
         whole = content.rfind(b"\n") + 1
         if whole < len(content):
-            with self.path.open("r+b") as stream:
+            with open(self.path, "r+b", opener=_no_links) as stream:
                 stream.truncate(whole)
 
     def _open(self) -> FileIO:
         """Without a buffer: what a failed write left over must not be written later."""
-        return FileIO(self.path, "ab")
+        return FileIO(self.path, "ab", opener=_no_links)
 
-    def append(self, row: dict[str, Any]) -> None:
+    def append(self, row: ResultRow) -> None:
         """Add one row; it is on disk when this returns."""
-        key = row_key(row)
+        key = row.key
         if key in self.rows:
             raise ValueError(f"a row for {key} is already stored")
         line = memoryview(row_line(row).encode())
@@ -168,7 +214,7 @@ class ResultStore:
         drop = set(keys)
         kept = {key: row for key, row in self.rows.items() if key not in drop}
         try:
-            write_whole(self.path, "".join(map(row_line, kept.values())))
+            write_whole(self.path, "".join(map(row_line, kept.values())).encode())
             self._stream.close()
             self._stream = self._open()
         except OSError as error:
@@ -191,13 +237,40 @@ class ResultStore:
         self.close()
 
 
+def _refuse_links(folder: Path) -> None:
+    """Refuse a folder whose files lead elsewhere: they would be overwritten there."""
+    for name in (".lock", "rows.jsonl", "run.json", "environment.json"):
+        if (folder / name).is_symlink():
+            raise StoreError(
+                f"{folder / name} is a link; results are only written to files of the folder "
+                "itself. Replace the link by the file, or choose another folder with --out"
+            )
+
+
+def _remove_remains(folder: Path) -> None:
+    """Remove what a kill in the middle of a replacement left; the lock keeps other runs out."""
+    for name in ("rows.jsonl", "run.json", "environment.json"):
+        for path in folder.glob(f".{name}.*.part"):
+            path.unlink(missing_ok=True)
+
+
+def _no_links(path: str, flags: int) -> int:
+    """Open a file, but not through a link that was put in its place meanwhile."""
+    try:
+        return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o666)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise StoreError(f"{path} is a link; results are not written through links") from error
+        raise
+
+
 def _lock(path: Path) -> Any:
     """Keep a second run out of the folder. The system frees the lock when a process dies."""
     try:
         import fcntl
     except ImportError:  # not a POSIX system
         return None
-    stream = path.open("w")
+    stream = FileIO(path, "a", opener=_no_links)
     try:
         fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:

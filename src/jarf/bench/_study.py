@@ -171,7 +171,7 @@ def reproduce(
     study = plan_study(budget, data=data, warn=say, **selection)
     with ResultStore(out, study.settings, environment()) as store:
         if retry_errors:
-            store.forget([key for key, row in store.rows.items() if row["status"] != "ok"])
+            store.forget([key for key, row in store.rows.items() if not row.ok])
         todo = [job for job in study.jobs if job.key not in store.rows]
         say(f"{len(study.jobs)} fits, {len(study.jobs) - len(todo)} stored, {len(todo)} to do")
         progress = Progress(len(todo), jobs, store.rows.values()) if verbose else None

@@ -1,12 +1,15 @@
-"""The ``jarf`` command: one sub-command a file."""
+"""The ``jarf`` command: one file per sub-command."""
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import os
 import sys
 
 from jarf import __version__
 from jarf.cli import _compare, _demo, _report, _reproduce
+from jarf.pages import printable
 
 COMMANDS = (_demo, _compare, _reproduce, _report)
 
@@ -17,13 +20,21 @@ def build_parser() -> argparse.ArgumentParser:
         prog="jarf", description="Jacobian aligned random forests from the command line."
     )
     parser.add_argument("--version", action="version", version=f"jarf {__version__}")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    parser.set_defaults(run=lambda arguments: _list_commands(parser))
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     for module in COMMANDS:
         module.add_parser(commands)
     return parser
 
 
-def main(argv=None) -> int:
+def _list_commands(parser: argparse.ArgumentParser) -> int:
+    """Show the commands and where to read on, for ``jarf`` without one."""
+    parser.print_help()
+    print("\nStart with 'jarf demo', or with your own table: jarf compare data.csv --target NAME")
+    return 0
+
+
+def main(argv: list[str] | None = None) -> int:
     """Run the command line and return its exit code.
 
     Parameters
@@ -37,10 +48,21 @@ def main(argv=None) -> int:
     """
     arguments = build_parser().parse_args(argv)
     try:
-        return arguments.run(arguments)
+        code = arguments.run(arguments)
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:
+        return _reader_is_gone()
     except KeyboardInterrupt:
         print("jarf: interrupted", file=sys.stderr)
         return 130
     except (ValueError, OSError) as error:
-        print(f"jarf: {error}", file=sys.stderr)
+        print(f"jarf: {printable(str(error))}", file=sys.stderr)
         return 1
+
+
+def _reader_is_gone() -> int:
+    """End quietly, as other tools do, when the output goes to ``| head -1``."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 141  # 128 + SIGPIPE, what a shell reports for such a tool

@@ -10,6 +10,7 @@ from typing import Any
 
 from jarf.cli._extras import require
 from jarf.cli._running import add_run_options, chosen_methods, stoppable
+from jarf.pages import printable
 
 _EPILOG = """\
 examples:
@@ -17,10 +18,12 @@ examples:
   jarf compare data.parquet --target churn --drop customer_id --rows 0
   jarf compare data.csv --target churn --methods RF JF SPORF --learning-curve
   jarf compare data.csv --target churn --method-file my_forest.py
+  jarf compare umsatz.csv --target Preis --sep ';' --decimal , --encoding cp1252
 
 defaults: RF, tuned XGB (if installed), the paper's JARF and the Jacobian forest JF; 2 x 5 folds;
 200 trees; a random sample of at most 10,000 rows (fewer above 200 columns) and the first 1,000
-columns. A second start with the same table and settings continues; a changed table starts anew.
+columns. Rows without a target are left out. The separator and the decimal sign of a csv file are
+found out. A second start with the same table and settings continues; a changed table starts anew.
 """
 
 
@@ -45,7 +48,16 @@ def add_parser(subparsers: Any) -> None:
         "--rows", type=int, help="most rows used, 0 for all (default: 10,000 at random)"
     )
     parser.add_argument("--drop", nargs="+", default=[], metavar="COLUMN", help="columns to ignore")
-    parser.add_argument("--metric", help="what decides (default: kappa, or r2 in regression)")
+    parser.add_argument(
+        "--metric",
+        help="what decides: kappa (default), accuracy, macro_f1, roc_auc, average_precision, "
+        "brier, log_loss, ece; r2 (default), rmse",
+    )
+    parser.add_argument("--sep", help="character between the fields of a csv file (default: found)")
+    parser.add_argument(
+        "--decimal", choices=(".", ","), help="decimal sign of a csv file (default: found)"
+    )
+    parser.add_argument("--encoding", help="of a csv file, such as cp1252 (default: UTF-8)")
     parser.add_argument("--trees", type=int, default=200, help="trees of a model (default 200)")
     parser.add_argument(
         "--learning-curve", action="store_true", help="also train on 1/8, 1/4 and 1/2 of the rows"
@@ -77,6 +89,9 @@ def run(arguments: argparse.Namespace) -> int:
                 metric=arguments.metric,
                 learning_curve=arguments.learning_curve,
                 n_trees=arguments.trees,
+                sep=arguments.sep,
+                decimal=arguments.decimal,
+                encoding=arguments.encoding,
                 out=out,
                 n_jobs=arguments.jobs,
                 seed=arguments.seed,
@@ -85,6 +100,7 @@ def run(arguments: argparse.Namespace) -> int:
             )
         except bench.StoreError as error:
             raise ValueError(str(error)) from error
-    print(found)
-    print(f"page: {found.save(out)}")
+    page = found.save(out)
+    print(printable(str(found)))
+    print(f"page: {page}")
     return 1 if found.summary["errors"] else 0

@@ -1,5 +1,9 @@
 """Made data."""
 
-from jarf.datasets._halfspace import halfspace_bayes_kappa, make_rotated_halfspace
+from jarf.datasets._halfspace import (
+    halfspace_bayes_kappa,
+    halfspace_margin,
+    make_rotated_halfspace,
+)
 
-__all__ = ["halfspace_bayes_kappa", "make_rotated_halfspace"]
+__all__ = ["halfspace_bayes_kappa", "halfspace_margin", "make_rotated_halfspace"]

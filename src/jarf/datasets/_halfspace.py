@@ -50,7 +50,27 @@ def make_rotated_halfspace(n_samples=2000, n_features=10, angle=45.0, noise=0.2,
 
 
 def halfspace_margin(X, angle):
-    """Distance of rows from the boundary without its noise: the best classifier names its sign."""
+    """Signed distance of rows from the boundary of the rotated halfspace, without its noise.
+
+    The best possible classifier predicts its sign.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_features)
+    angle : float
+        In degrees.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from jarf.datasets import halfspace_margin
+    >>> halfspace_margin(np.array([[1.0, 0.0], [0.0, 2.0]]), angle=90).round(6)
+    array([0., 2.])
+    """
     theta = np.deg2rad(angle)
     return np.cos(theta) * X[:, 0] + np.sin(theta) * X[:, 1]
 

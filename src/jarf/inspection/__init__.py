@@ -21,12 +21,15 @@ from jarf.inspection._words import Wording as Wording
 
 __all__ = [
     "AlignmentDisplay",
+    "EJOPFacts",
     "EJOPLoadingsDisplay",
     "EJOPSpectrumDisplay",
     "SensitivityDisplay",
     "ShapleyValues",
     "TopPlaneDisplay",
+    "Wording",
     "explain_path",
     "explain_split",
+    "facts_of_ejop",
     "shapley_values",
 ]

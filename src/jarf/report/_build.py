@@ -9,27 +9,35 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from jarf.bench import (
     CLASSIFICATION,
     EXPERIMENTS,
     REGRESSION,
     Results,
     ResultTable,
+    StoreError,
     get_dataset,
     get_method,
-    read_rows,
+    load_rows,
+    read_run,
 )
-from jarf.bench._rows import read_json
+from jarf.pages import (
+    Painter,
+    claims_html,
+    csv_cell,
+    figure_html,
+    page_html,
+    save_figure,
+    simple_table,
+    table_csv,
+    table_html,
+    table_markdown,
+    write_text,
+)
 from jarf.report._claims import HOLDS, NOT_HERE, PART, UNTESTED, judge
 from jarf.report._figures import FIGURE_OF, draw_figures
 from jarf.report._goals import GOALS, IN_SIGHT
-from jarf.report._page import claims_html, figure_html, page_html, simple_table, table_html
 from jarf.report._paper import beside_paper, paper_cell, paper_reference
-from jarf.report._style import Painter
-from jarf.report._svg import save_figure
-from jarf.report._tables import table_csv, table_markdown
 
 __all__ = [
     "build_report",
@@ -40,7 +48,7 @@ __all__ = [
 
 def load_results(folder: str | os.PathLike[str]) -> Results:
     """Stored rows and settings of a results folder."""
-    return Results(read_rows(folder), read_json(Path(folder) / "run.json", dict, {}))
+    return Results(load_rows(folder), read_run(folder)[0])
 
 
 def result_tables(results: Results) -> dict[str, list[ResultTable]]:
@@ -94,7 +102,7 @@ def _summary_and_tables(
     methods = results.methods(names)
     summary = {
         "run": results.settings,
-        "environment": read_json(Path(folder) / "environment.json", list, []),
+        "environment": read_run(folder)[1],
         "counts": {"rows": len(results.rows), "errors": len(results.errors)},
         "unfinished": results.unfinished().strip(),
         "experiments": [
@@ -122,9 +130,7 @@ def _dataset_facts(results: Results, name: str) -> dict[str, Any]:
     return {
         "name": name,
         "task": str(first["task"]),
-        "n_rows": int(np.nan_to_num(rows["n_rows"].max())) if "n_rows" in rows else 0,
-        "n_train": int(rows["n_train"].max()),
-        "n_test": int(rows["n_test"].max()),
+        **{name: int(rows[name].fillna(0).max()) for name in ("n_rows", "n_train", "n_test")},
         "columns": int(first["d"]),
         "numeric": int(first["d_numeric"]),
         "classes": int(first["n_classes"]),
@@ -152,9 +158,7 @@ def _note(name: str) -> str:
 
 
 def _errors(results: Results) -> list[dict[str, Any]]:
-    counted = Counter(
-        (row["dataset"], row["method"], row["variant"], row["error"]) for row in results.errors
-    )
+    counted = Counter((row.dataset, row.method, row.variant, row.error) for row in results.errors)
     names = ("dataset", "method", "variant", "error")
     return [{**dict(zip(names, key, strict=True)), "fits": n} for key, n in counted.items()]
 
@@ -176,23 +180,38 @@ def build_report(folder: str | os.PathLike[str], out: str | os.PathLike[str] | N
     """
     results = load_results(folder)
     summary, by_id = _summary_and_tables(folder, results)
-    target = Path(folder) / "report" if out is None else Path(out)
-    for name in ("tables", "figures"):
-        (target / name).mkdir(parents=True, exist_ok=True)
+    target = _own_folder(Path(folder) / "report") if out is None else Path(out)
+    tables, figures = (_own_folder(target / name) for name in ("tables", "figures"))
     for experiment in summary["experiments"]:
         for table in experiment["tables"]:
-            (target / "tables" / f"{table['id']}.csv").write_text(table_csv(table), "utf-8")
-            (target / "tables" / f"{table['id']}.md").write_text(table_markdown(table), "utf-8")
+            write_text(tables / f"{table['id']}.csv", table_csv(table))
+            write_text(tables / f"{table['id']}.md", table_markdown(table))
     painters = {painter.name: painter for painter in draw_figures(results, by_id)}
     for painter in painters.values():
-        save_figure(painter, target / "figures")
-    (target / "summary.json").write_text(
-        json.dumps(summary, indent=1, allow_nan=False) + "\n", "utf-8"
-    )
-    results.frame.to_csv(target / "tables" / "rows.csv", index=False)
+        save_figure(painter, figures)
+    write_text(target / "summary.json", json.dumps(summary, indent=1, allow_nan=False) + "\n")
+    write_text(tables / "rows.csv", _rows_csv(results))
     page = target / "index.html"
-    page.write_text(_page(summary, painters), "utf-8")
+    write_text(page, _page(summary, painters))
     return page
+
+
+def _own_folder(path: Path) -> Path:
+    """Make a folder of the report; a link in its place would lead our files elsewhere."""
+    if path.is_symlink():
+        raise StoreError(f"{path} is a link; remove it, or choose another folder with --out")
+    path.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def _rows_csv(results: Results) -> str:
+    """All rows as one flat table, whose texts no spreadsheet takes for formulas."""
+    frame = results.frame.copy()
+    frame.columns = [csv_cell(str(name)) for name in frame.columns]
+    for name in frame.columns:
+        if frame[name].dtype.kind not in "biufc":
+            frame[name] = [csv_cell(v) if isinstance(v, str) else v for v in frame[name]]
+    return frame.to_csv(index=False, lineterminator="\n")
 
 
 def _page(summary: dict[str, Any], painters: dict[str, Painter]) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 
 from jarf.bench import Results, ResultTable, worse_by_se
 from jarf.bench.experiments import ABLATIONS, OBLIQUE, alignment_curves, metric_of
-from jarf.report._tables import number
+from jarf.pages import number
 
 __all__ = ["HOLDS", "NOT_HERE", "PART", "UNTESTED", "Claim", "below", "judge"]
 
@@ -67,6 +67,8 @@ def _wins(results: Results, task: str) -> tuple[int, int, int]:
     rivals = ("RF", "RotF", "CCF", "SPORF", "XGB", "PCA+RF", "LDA+RF", "JARF")
     datasets = results.datasets(task)
     methods = [m for m in rivals if m in results.methods(datasets)]
+    if len(methods) < 2:
+        raise KeyError("there is nothing to compare JARF with")
     scores = results.matrix(datasets, methods, metric_of(task))
     scores = scores[~np.isnan(scores).any(axis=1)]
     own = scores[:, methods.index("JARF")]
@@ -75,7 +77,9 @@ def _wins(results: Results, task: str) -> tuple[int, int, int]:
 
 def _best_classification(results: Results, tables: Tables) -> Verdict:
     wins, total, methods = _wins(results, "classification")
-    verdict = HOLDS if wins >= 0.8 * total > 0 else PART if wins > total / 3 else NOT_HERE
+    if not total:
+        raise KeyError("no dataset has all methods")
+    verdict = HOLDS if wins >= 0.8 * total else PART if wins > total / 3 else NOT_HERE
     return verdict, f"JARF is best of {methods} methods on {wins} of {total} datasets."
 
 
@@ -101,8 +105,8 @@ def below(
 
 
 def _never_worse(results: Results, tables: Tables) -> Verdict:
-    worse, _ = below(results, "JARF", "RF", ["classification"], 3)
-    total = len(results.datasets("classification"))
+    worse, means = below(results, "JARF", "RF", ["classification"], 3)
+    total = len(means)
     return _graded(total - len(worse), total, 0.75), (
         f"Worse by more than one s.e. on {len(worse)} of {total}"
         + (f": {', '.join(worse)}." if worse else ".")

@@ -8,8 +8,7 @@ import numpy as np
 
 from jarf.bench import Results, ResultTable, get_dataset
 from jarf.bench.experiments import ABLATIONS, OBLIQUE, alignment_curves, metric_of
-from jarf.report._paper import paper_cell
-from jarf.report._style import (
+from jarf.pages import (
     GRID,
     INK,
     Painter,
@@ -18,9 +17,10 @@ from jarf.report._style import (
     method_colour,
     method_legend,
     method_marker,
+    number,
     subplots,
 )
-from jarf.report._tables import number
+from jarf.report._paper import paper_cell
 
 __all__ = ["draw_figures"]
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from jarf.bench import Results, mean_ranks
 from jarf.bench.experiments import OBLIQUE, metric_of
-from jarf.report._claims import HOLDS, NOT_HERE, PART, Claim, Tables, Verdict, below
-from jarf.report._tables import number
+from jarf.pages import number
+from jarf.report._claims import HOLDS, NOT_HERE, PART, UNTESTED, Claim, Tables, Verdict, below
 
 __all__ = ["GOALS", "IN_SIGHT"]
 
@@ -133,13 +133,14 @@ def _cost(results: Results, tables: Tables) -> Verdict:
     cells = tables["times"].cells
     own = cells["JF", "ratio"].value
     rivals = {m: cells[m, "ratio"].value for m in OBLIQUE if (m, "ratio") in cells}
+    cost = f"Median fit time over RF's: {own:.2f}, race included"
+    if not rivals:
+        grade = UNTESTED if own <= 1.5 else NOT_HERE
+        return grade, f"{cost}; the other oblique forests were not run."
     below = all(own < ratio for ratio in rivals.values())
     grade = HOLDS if own <= 1.5 and below else PART if own <= 1.5 else NOT_HERE
     text = ", ".join(f"{m} {ratio:.2f}" for m, ratio in rivals.items())
-    return grade, (
-        f"Median fit time over RF's: {own:.2f}, race included; the oblique forests on the same "
-        f"engine, which have no race: {text}."
-    )
+    return grade, (f"{cost}; the oblique forests on the same engine, which have no race: {text}.")
 
 
 def _prediction(results: Results, tables: Tables) -> Verdict:

@@ -7,10 +7,10 @@ from collections import Counter
 from typing import Any
 
 from jarf.bench import CLASSIFICATION, REGRESSION
+from jarf.pages import plain_text, table_markdown
 from jarf.report._build import summarise
 from jarf.report._claims import HOLDS, NOT_HERE, PART, UNTESTED
 from jarf.report._goals import IN_SIGHT
-from jarf.report._tables import plain_text, table_markdown
 
 __all__ = ["headline_markdown", "tables_markdown"]
 

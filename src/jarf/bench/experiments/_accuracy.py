@@ -35,7 +35,7 @@ def split_note(results: Results) -> str:
 
 def _partial_note(results: Results, datasets: list[str]) -> list[str]:
     frame = results.frame
-    partial = sorted(set(frame[frame["partial"].astype(bool)]["dataset"]) & set(datasets))
+    partial = sorted(set(frame[frame["partial"].fillna(False)]["dataset"]) & set(datasets))
     if not partial:
         return []
     return [f"Partial copies of the registered data, marked *: {', '.join(partial)}."]

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from jarf.bench._budgets import Budget
 from jarf.bench._datasets import get_dataset
+from jarf.bench._frame import flat_frame
 from jarf.bench._jobs import Job
 from jarf.bench._methods import get_method
+from jarf.bench._rows import ResultRow
 from jarf.bench._statistics import standard_error
 
 __all__ = ["Cell", "Column", "Experiment", "Facts", "Plan", "ResultTable", "Results", "Row"]
@@ -195,36 +198,50 @@ class Experiment:
     tables: Callable[[Results], list[ResultTable]]
 
 
+_FIT = ["dataset", "method", "variant"]
+
+
 class Results:
     """Stored rows as a frame, with the lookups that tables and figures share.
 
     Parameters
     ----------
-    rows : list of dict
-        As read by `read_rows`.
+    rows : iterable of ResultRow
+        As read by `load_rows`.
     settings : mapping
         The stored settings of the run.
     """
 
-    def __init__(self, rows: list[dict[str, Any]], settings: Mapping[str, Any] | None = None):
-        import pandas as pd
-
+    def __init__(self, rows: Iterable[ResultRow], settings: Mapping[str, Any] | None = None):
         self.settings = dict(settings or {})
-        self.rows = rows
-        self.errors = [row for row in rows if row["status"] != "ok"]
-        flat = [_flat(row) for row in rows if row["status"] == "ok" and row.get("metrics")]
-        columns = ["dataset", "method", "variant", "repeat", "fold", "task", "partial", "n_train"]
-        self.frame = pd.DataFrame(flat) if flat else pd.DataFrame(columns=columns)
-        indexed = self.frame.set_index(["repeat", "fold"]).sort_index()
-        self._groups = dict(iter(indexed.groupby(["dataset", "method", "variant"])))
-        self._nothing = indexed.iloc[:0]["dataset"].astype(float)
+        self.rows = list(rows)
+        self.errors = [row for row in self.rows if not row.ok]
+        self.frame = flat_frame(row for row in self.rows if row.ok and row.metrics)
+        split = ["repeat", "fold"]
+        measured = self.frame.select_dtypes(float).join(self.frame[[*_FIT, *split]])
+        indexed = measured.set_index(split).sort_index()
+        self._groups = dict(iter(indexed.groupby(_FIT)))
+        self._nothing = indexed.iloc[:0]["kappa"]
+        self._first: Results | None = None
 
     def first(self) -> Results:
         """Only the repeats that the variants of JARF were run on, so that means can be compared."""
         repeats = self.settings.get("ablation_repeats")
         if repeats is None:
             return self
-        return Results([row for row in self.rows if row["repeat"] < repeats], self.settings)
+        if self._first is None:
+            rows = [row for row in self.rows if row.repeat < repeats]
+            self._first = Results(rows, self.settings)
+        return self._first
+
+    @cached_property
+    def examples(self) -> dict[tuple[str, str], ResultRow]:
+        """One row with scores by dataset and method, for the facts that all splits share."""
+        found: dict[tuple[str, str], ResultRow] = {}
+        for row in self.rows:
+            if row.ok and row.metrics:
+                found.setdefault((row.dataset, row.method), row)
+        return found
 
     def datasets(self, task: str | None = None, simulated: bool = False) -> list[str]:
         """Datasets with rows, in the order of the registry where it knows them."""
@@ -287,10 +304,10 @@ class Results:
     def extras(self, dataset: str, method: str, name: str, variant: str = "") -> list[Any]:
         """What ``inspect`` stored under a name, one entry per split."""
         return [
-            row["extra"][name]
+            row.extra[name]
             for row in self.rows
-            if (row["dataset"], row["method"], row["variant"]) == (dataset, method, variant)
-            and name in row.get("extra", {})
+            if (row.dataset, row.method, row.variant) == (dataset, method, variant)
+            and name in row.extra
         ]
 
 
@@ -299,13 +316,3 @@ def _is_simulated(name: str) -> bool:
         return get_dataset(name).simulated
     except KeyError:
         return False
-
-
-def _flat(row: dict[str, Any]) -> dict[str, Any]:
-    plain = {k: v for k, v in row.items() if not isinstance(v, dict | list)}
-    times = {f"time_{name}": value for name, value in row.get("times", {}).items()}
-    surrogate = {
-        f"surrogate_{name}": value
-        for name, value in row.get("extra", {}).get("surrogate", {}).items()
-    }
-    return {**plain, **row["metrics"], **times, **surrogate}

@@ -38,12 +38,10 @@ def plan_variants(plan: Plan, variants: Sequence[str], task: str | None = None) 
 
 def rows_of(results: Results, dataset: str, method: str, variant: str) -> tuple[str, str]:
     """The rows that stand for a variant: its own, or the default's where both are the same."""
-    frame = results.frame
-    here = frame[(frame["dataset"] == dataset) & (frame["method"] == "JARF")]
-    if method == "JARF" and variant and len(here):
-        facts = here.iloc[0]
-        one_hot = bool(facts["d_numeric"] < facts["d"])
-        if _same_as_default(int(facts["n_train"]), one_hot, variant):
+    facts = results.examples.get((dataset, "JARF"))
+    if method == "JARF" and variant and facts is not None:
+        one_hot = (facts.d_numeric or 0) < (facts.d or 0)
+        if _same_as_default(facts.n_train or 0, one_hot, variant):
             return "JARF", ""
     return method, variant
 

@@ -5,13 +5,42 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 from pathlib import Path
 from typing import Any
 
+from jarf._files import atomic_write
+
+# Backslashes, code, emphasis, links and images, cells, strike-through, bare addresses. An
+# underscore inside a word is text.
+_MARKUP = re.compile(r"[\\`*\[\]|~]|(?<![^\W_])_|_(?![^\W_])|:(?=//)")
 MINUS = "\N{MINUS SIGN}"
 NONE = "\N{EN DASH}"
 
-__all__ = ["number", "plain_text", "table_csv", "table_markdown", "write_between_markers"]
+__all__ = [
+    "csv_cell",
+    "number",
+    "plain_text",
+    "printable",
+    "table_csv",
+    "table_markdown",
+    "write_between_markers",
+    "write_text",
+]
+
+
+def printable(text: str) -> str:
+    """Text for a terminal or a page: control characters as visible escapes, line breaks kept.
+
+    Examples
+    --------
+    >>> from jarf.pages import printable
+    >>> printable("red" + chr(27) + "[31m") == "red" + chr(92) + "x1b[31m"
+    True
+    """
+    return "".join(
+        c if c == "\n" or c.isprintable() else c.encode("unicode_escape").decode() for c in text
+    )
 
 
 def number(value: float | None, digits: int = 3, signed: bool = False) -> str:
@@ -49,7 +78,11 @@ def table_csv(table: dict[str, Any]) -> str:
             cell = row["cells"].get(column["key"])
             if cell:
                 writer.writerow(
-                    [_safe(row["label"]), _safe(column["key"]), *(_plain(n, cell) for n in names)]
+                    [
+                        csv_cell(row["label"]),
+                        csv_cell(column["key"]),
+                        *(_plain(n, cell) for n in names),
+                    ]
                 )
     return stream.getvalue()
 
@@ -61,9 +94,16 @@ def _plain(name: str, cell: dict[str, Any]) -> str:
     return "" if value is None else str(value)
 
 
-def _safe(text: str) -> str:
-    """No spreadsheet should take a name for a formula."""
-    return "'" + text if text[:1] in "=+-@" else text
+def csv_cell(text: str) -> str:
+    """Text for a CSV file, in a form that no spreadsheet takes for a formula.
+
+    Examples
+    --------
+    >>> from jarf.pages import csv_cell
+    >>> csv_cell("=1+1"), csv_cell("plain")
+    ("'=1+1", 'plain')
+    """
+    return "'" + text if text[:1] in ("=", "+", "-", "@", "\t", "\r", "\n") else text
 
 
 def table_markdown(table: dict[str, Any], title: bool = True) -> str:
@@ -106,9 +146,25 @@ def _markdown_cell(cell: dict[str, Any] | None, digits: int) -> str:
 
 
 def plain_text(text: str) -> str:
-    """Text from users must not end a cell or start markup."""
+    """Text as Markdown that shows it: it cannot end a cell, start markup, link or load anything.
+
+    Examples
+    --------
+    >>> from jarf.pages import plain_text
+    >>> plain_text("![x](http://a.b/c.png)").replace(chr(92), "/")
+    '!/[x/](http/://a.b/c.png)'
+    >>> plain_text("snake_case <b>")
+    'snake_case &lt;b&gt;'
+    """
+    text = _MARKUP.sub(r"\\\g<0>", printable(text.replace("\n", " ")))
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return text.replace("|", "\\|").replace("\n", " ")
+    return text.replace("www.", "www\\.")
+
+
+def write_text(path: str | Path, text: str) -> None:
+    """Replace a text file at once; the old one survives a full disk."""
+    with atomic_write(path, "w", newline="", follow_links=False) as stream:
+        stream.write(text)
 
 
 def write_between_markers(path: str | Path, text: str, name: str = "results") -> bool:
@@ -116,7 +172,7 @@ def write_between_markers(path: str | Path, text: str, name: str = "results") ->
 
     Returns whether the file changed. A file without the two markers is an error.
     """
-    path = Path(path)
+    path = Path(path).resolve()  # the user named it: a link to it stays a link
     old = path.read_text(encoding="utf-8")
     start, end = f"<!-- {name}:start -->", f"<!-- {name}:end -->"
     if old.count(start) != 1 or old.count(end) != 1 or old.index(start) > old.index(end):
@@ -124,5 +180,5 @@ def write_between_markers(path: str | Path, text: str, name: str = "results") ->
     before, rest = old.split(start)
     new = f"{before}{start}\n{text.strip()}\n{end}{rest.split(end)[1]}"
     if new != old:
-        path.write_text(new, encoding="utf-8")
+        write_text(path, new)
     return new != old

@@ -5,8 +5,8 @@ from html.parser import HTMLParser
 
 import pytest
 
+from jarf.pages._compare_figures import draw_comparison, short
 from jarf.report import comparison_markdown, comparison_page
-from jarf.report._compare_figures import draw_comparison, short
 
 EVIL = "<script>alert(1)</script>"
 

@@ -1,10 +1,12 @@
 import csv
 import io
+import re
 
 import pytest
 
 from jarf.bench import ResultTable
 from jarf.bench.experiments import Cell, Column, Row
+from jarf.pages import csv_cell, plain_text
 from jarf.report import (
     beside_paper,
     number,
@@ -90,3 +92,46 @@ def test_between_markers(tmp_path):
     assert not write_between_markers(path, "new")
     with pytest.raises(ValueError, match="needs one line"):
         write_between_markers(path, "x", "other")
+
+
+EVIL = "![x](http://evil.example/a.png) `code` *bold* _it_ [a]: www.evil.example ~no~ a\\b \x1b[31m"
+
+
+def test_markdown_shows_names_and_does_not_obey_them(table):
+    text = plain_text(EVIL)
+    for markup in ("![", "](", "http://", "www.", "`code`", "*bold*", "_it_", "~no~", "\x1b"):
+        assert not re.search(r"(?<!\\)" + re.escape(markup), text), markup
+    assert plain_text("macro_f1 of a_b") == "macro_f1 of a_b"
+    table["rows"][0]["label"] = table["notes"][0] = EVIL
+    assert table_markdown(table).count(text) == 2
+
+
+@pytest.mark.parametrize("first", "=+-@\t\r")
+def test_no_cell_is_a_formula(first):
+    assert csv_cell(first + "1") == "'" + first + "1"
+
+
+def test_a_full_disk_keeps_the_old_page(tmp_path):
+    resource = pytest.importorskip("resource")
+    path = tmp_path / "README.md"
+    old = "before <!-- results:start -->\nold\n<!-- results:end --> after"
+    path.write_text(old)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            write_between_markers(path, "new " * 1000)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert path.read_text() == old
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_readme_that_is_a_link_stays_one(tmp_path):
+    path = tmp_path / "real.md"
+    path.write_text("<!-- results:start --><!-- results:end -->")
+    link = tmp_path / "README.md"
+    link.symlink_to(path)
+    assert write_between_markers(link, "new")
+    assert link.is_symlink()
+    assert "new" in path.read_text()

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from jarf.report._style import (
+from jarf.pages._style import (
     GRID,
     INK,
     Painter,
@@ -19,7 +19,7 @@ from jarf.report._style import (
     method_marker,
     subplots,
 )
-from jarf.report._tables import number
+from jarf.pages._tables import number
 
 __all__ = ["draw_comparison", "short"]
 
@@ -190,7 +190,8 @@ def _spectrum(summary: dict[str, Any]) -> Painter | None:
     painter = Painter(
         "compare-spectrum",
         "How much each direction matters",
-        "Eigenvalues of the EJOP of the numeric columns, as shares of their sum.",
+        "Eigenvalues of the EJOP (expected Jacobian outer product) of the numeric columns, as "
+        "shares of their sum.",
         figure,
     )
     for place, share in enumerate(shares, start=1):
@@ -266,13 +267,16 @@ def _sensitivities(summary: dict[str, Any]) -> Painter | None:
     found = summary["directions"].get("sensitivities", [])[:15]
     if not found:
         return None
-    unit = "own class's probability" if summary["table"]["task"] == "classification" else "target"
+    unit = "the predicted probability of a row's own class"
+    if summary["table"]["task"] == "regression":
+        unit = "the prediction, in standard deviations of the target"
     figure, ax = subplots(figsize=(_WIDE, 0.9 + 0.28 * len(found)))
     painter = Painter(
         "compare-sensitivities",
         "Sensitivity to each column",
-        f"Root mean square change of the {unit} per standard deviation of a column, by the "
-        "surrogate forest; a category is toggled.",
+        f"The change of {unit}, between two neighbouring values of a column, times its "
+        "standard deviation over their distance: a slope. Root mean square over the training "
+        "rows, by the surrogate forest. A level of a category is switched on and off.",
         figure,
     )
     _bars(painter, ax, [name for name, _ in found], [value for _, value in found], _SECOND)

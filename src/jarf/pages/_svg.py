@@ -6,8 +6,10 @@ import io
 import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
+from typing import Any
 
-from jarf.report._style import INK, Painter, drawing
+from jarf._files import atomic_write
+from jarf.pages._style import INK, Painter, drawing
 
 __all__ = ["inline_svg", "save_figure"]
 
@@ -18,9 +20,13 @@ _XLINK = "http://www.w3.org/1999/xlink"
 def save_figure(painter: Painter, folder: Path) -> None:
     """Write ``name.svg`` and ``name.png`` on white."""
     options = {"facecolor": "white", "bbox_inches": "tight"}
+    kinds: dict[str, dict[str, Any]] = {"png": {"dpi": 160}, "svg": {"metadata": {"Date": None}}}
     with drawing():
-        painter.figure.savefig(folder / f"{painter.name}.png", dpi=160, **options)
-        painter.figure.savefig(folder / f"{painter.name}.svg", metadata={"Date": None}, **options)
+        for kind, more in kinds.items():
+            with atomic_write(
+                folder / f"{painter.name}.{kind}", "wb", follow_links=False
+            ) as stream:
+                painter.figure.savefig(stream, format=kind, **more, **options)
 
 
 def inline_svg(painter: Painter) -> str:

@@ -7,10 +7,16 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
-from jarf.report._compare_figures import draw_comparison
-from jarf.report._page import figure_html, page_html, simple_table, table_html
-from jarf.report._style import Painter
-from jarf.report._tables import plain_text, table_markdown
+from jarf.pages._compare_figures import draw_comparison
+from jarf.pages._compare_words import (
+    glossary_html,
+    glossary_terms,
+    next_steps,
+    next_steps_html,
+)
+from jarf.pages._page import figure_html, page_html, simple_table, table_html
+from jarf.pages._style import Painter
+from jarf.pages._tables import plain_text, printable, table_markdown
 
 __all__ = ["comparison_markdown", "comparison_page"]
 
@@ -19,8 +25,13 @@ def comparison_markdown(summary: dict[str, Any]) -> str:
     """The answer, the tables and what a reader must know."""
     parts = [f"# {plain_text(_title(summary))}", ""]
     parts += [f"{plain_text(line)}  " for line in summary["answer"]]
-    parts += ["", *(table_markdown(table) for table in summary["tables"])]
+    parts += ["", "## What to do next", "", *(plain_text(s) + "  " for s in next_steps(summary))]
+    if summary["code"]:
+        parts += ["", *(f"    {line}" for line in printable(summary["code"]).split("\n"))]
+    parts += ["", "## Results", "", *(table_markdown(table) for table in summary["tables"])]
     parts += [f"- {plain_text(line)}" for line in (*_what_matters(summary), *_remarks(summary))]
+    parts += ["", "## In plain words", ""]
+    parts += [f"- **{plain_text(t)}**: {plain_text(text)}" for t, text in glossary_terms(summary)]
     return "\n".join(parts) + "\n"
 
 
@@ -29,6 +40,7 @@ def comparison_page(summary: dict[str, Any]) -> str:
     figures = draw_comparison(summary)
     tables = {table["id"]: table_html(table) for table in summary["tables"]}
     sections = [
+        ("next", "What to do next", next_steps_html(summary)),
         ("scores", "Who wins", tables["compare-scores"] + _shown(figures, "splits", "gains")),
         ("noise", "More than noise?", tables["compare-pairs"]),
     ]
@@ -38,6 +50,7 @@ def comparison_page(summary: dict[str, Any]) -> str:
     sections += [
         ("directions", "Which directions matter", _directions(summary, figures)),
         ("times", "Times", tables["compare-times"] + _shown(figures, "times")),
+        ("words", "In plain words", glossary_html(summary)),
         ("table", "The table", _table(summary)),
     ]
     if summary["errors"]:
@@ -109,17 +122,20 @@ def _what_matters(summary: dict[str, Any]) -> list[str]:
         shares = found["shares"]
         few = sum(share >= 0.1 for share in shares)
         said.append(
-            f"The first direction carries {100 * shares[0]:.0f} % of the EJOP of the "
-            f"{len(found['columns'])} numeric columns, the first two "
-            f"{100 * sum(shares[:2]):.0f} %; {few} of {len(shares)} carry 10 % or more. It was "
+            "A direction is a weighted sum of the numeric columns; the strongest are those along "
+            "which a forest's prediction changes most. Here the first direction carries "
+            f"{100 * shares[0]:.0f} % of all change (the trace of the EJOP of the "
+            f"{len(found['columns'])} numeric columns), the first two "
+            f"{100 * sum(shares[:2]):.0f} %; {few} of {len(shares)} carry 10 % or more. They were "
             f"estimated on the {found['n_rows']:,} training rows of the first split."
         )
         if found["agreement"]:
             first, second = found["agreement"]
             said.append(
                 f"Estimated on two halves of these rows, the first direction agrees to "
-                f"{first:.2f}, the second to {second:.2f} (cosine; 1 is the same direction). What "
-                "does not agree should not be read."
+                f"{first:.2f}, the second to {second:.2f} (cosine; 1 is the same direction). Do "
+                "not interpret a direction that does not agree. Agreement shows that a direction "
+                "is not chance, not that it is a cause."
             )
     if found.get("not_differentiated"):
         names = ", ".join(found["not_differentiated"])
@@ -134,7 +150,7 @@ def _cut_words(summary: dict[str, Any]) -> list[str]:
     return [
         f"The best single cut across a direction ({rotated['loadings']}) removes "
         f"{100 * rotated['worth']:.1f} % of the {unit} of the test rows; the best cut of a single "
-        f"column, {axis['words']}, removes {100 * axis['worth']:.1f} %.",
+        f"column, number or category, is {axis['words']} and removes {100 * axis['worth']:.1f} %.",
         f"In the units of the table the rotated cut is: {rotated['words']}.",
     ]
 
@@ -163,8 +179,7 @@ def _table(summary: dict[str, Any]) -> str:
     if "classes" in table:
         counts = [[name, count] for name, count in table["classes"].items()]
         html += "<h3>Rows by class</h3>" + simple_table("classes", ["class", "rows"], counts)
-    methods = [[method["name"], method["note"]] for method in summary["methods"]]
-    return html + "<h3>Methods</h3>" + simple_table("methods", ["method", "what it is"], methods)
+    return html
 
 
 def _errors(summary: dict[str, Any]) -> str:

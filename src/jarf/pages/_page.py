@@ -12,9 +12,9 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
-from jarf.report._style import Painter
-from jarf.report._svg import inline_svg
-from jarf.report._tables import NONE, number, row_digits
+from jarf.pages._style import Painter
+from jarf.pages._svg import inline_svg
+from jarf.pages._tables import NONE, number, row_digits
 
 __all__ = ["claims_html", "figure_html", "page_html", "simple_table", "table_html"]
 
@@ -71,7 +71,7 @@ def page_html(
 
 
 def _asset(name: str) -> str:
-    return files("jarf.report").joinpath("assets", name).read_text(encoding="utf-8")
+    return files("jarf.pages").joinpath("assets", name).read_text(encoding="utf-8")
 
 
 def _bar(filters: Mapping[str, Sequence[str]], compares: bool) -> str:

@@ -1,0 +1,32 @@
+"""The error of a table that cannot be compared on, and names in words that a shell understands."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable
+
+__all__ = ["TableError", "drop_hint"]
+
+
+class TableError(ValueError):
+    """A table cannot be read or cannot be compared on."""
+
+
+def drop_hint(names: Iterable[str]) -> str:
+    """The option that leaves columns out, quoted for a shell.
+
+    Examples
+    --------
+    >>> from jarf.bench._errors import drop_hint
+    >>> print(drop_hint(["id", "Unnamed: 0"]))
+    --drop id 'Unnamed: 0'
+    """
+    return "--drop " + " ".join(map(_shell_word, names))
+
+
+def _shell_word(name: str) -> str:
+    """Quote a name; characters that a terminal would obey are written as escapes."""
+    if name.isprintable():
+        return shlex.quote(name)
+    escaped = name.encode("unicode_escape").decode().replace("'", "\\'")
+    return f"$'{escaped}'"

@@ -1,0 +1,185 @@
+"""Text that means something else: money, percentages and dates of a user's table."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+__all__ = ["ReadText", "calendar_columns", "read_text"]
+
+_CURRENCY = r"(?:[$€£¥₹₩₽₺]|US\$|USD|EUR|GBP|CHF|JPY|CNY|INR|CAD|AUD|SEK|NOK|DKK|PLN|BRL|kr|zł)"
+_DIGITS = r"\d{1,3}(?:[.,' ]\d{3})+(?:[.,]\d+)?|\d+(?:[.,]\d+)?"
+_AMOUNT = re.compile(
+    rf"(?P<open>\()?(?P<sign>[+-])?\s*(?P<before>{_CURRENCY})?\s*(?P<sign2>[+-])?"
+    rf"(?P<digits>{_DIGITS})\s*(?P<after>{_CURRENCY}|%)?\)?"
+)
+_GROUPED = re.compile(r"\d{1,3}([.,' ])\d{3}(\1\d{3})*")
+_TIME = r"(?:[T ]\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?: ?[AaPp][Mm])?(?:Z|[+-]\d{2}:?\d{2})?)?"
+_MONTH = r"[A-Za-z]{3,9}\.?"
+# what a date looks like -> whether day or month come first, to be tried in this order
+_DATES = {
+    re.compile(rf"\d{{4}}[-/.]\d{{1,2}}[-/.]\d{{1,2}}{_TIME}"): (False,),
+    re.compile(rf"\d{{1,2}}\.\d{{1,2}}\.(?:\d{{4}}|\d{{2}}){_TIME}"): (True,),
+    re.compile(rf"\d{{1,2}}[-/]\d{{1,2}}[-/](?:\d{{4}}|\d{{2}}){_TIME}"): (False, True),
+    re.compile(rf"\d{{1,2}}[ -]{_MONTH}[ -]\d{{4}}{_TIME}"): (True,),
+    re.compile(rf"{_MONTH} \d{{1,2}},? \d{{4}}{_TIME}"): (False,),
+}
+
+
+@dataclass(frozen=True)
+class ReadText:
+    """A text column as it was understood.
+
+    Attributes
+    ----------
+    values : Series
+        Numbers, times, or the texts themselves.
+    kind : {"text", "number", "date"}
+    example : str
+        One of the texts.
+    guess : str
+        An assumption that the values do not settle; empty if there was none.
+    """
+
+    values: Any
+    kind: str = "text"
+    example: str = ""
+    guess: str = ""
+
+
+def read_text(column: Any) -> ReadText:
+    """Read a text column as amounts or dates, if all of its texts are.
+
+    Plain digits stay text: they may be codes.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from jarf.bench._own_text import read_text
+    >>> read_text(pd.Series(["$1,200.50", "$80"])).values.tolist()
+    [1200.5, 80.0]
+    >>> read_text(pd.Series(["2020-01-31", "2020-02-01"])).kind
+    'date'
+    """
+    known = column.dropna()
+    if not len(known) or not all(isinstance(value, str) for value in known.tolist()):
+        return ReadText(column)
+    different = known.str.strip().drop_duplicates()
+    example = str(different.iloc[0])
+    amounts = _amounts(different.tolist())
+    if amounts is not None:
+        found = dict(zip(different.tolist(), amounts, strict=True))
+        return ReadText(column.str.strip().map(found).astype(float), "number", example)
+    dates = _dates(different)
+    if dates is not None:
+        times, guess = dates
+        found = dict(zip(different.tolist(), times, strict=True))
+        values = column.str.strip().map(found).astype("datetime64[ns]")
+        return ReadText(values, "date", example, guess)
+    return ReadText(column)
+
+
+# ---- amounts
+
+
+def _amounts(texts: list[str]) -> list[float] | None:
+    """Numbers, if all texts are amounts of one unit and some are more than digits."""
+    found = [_AMOUNT.fullmatch(text) for text in texts]
+    matches = [match for match in found if match is not None]
+    if len(matches) < len(texts) or any((m["open"] is None) == m[0].endswith(")") for m in matches):
+        return None
+    units = {unit for m in matches for unit in (m["before"], m["after"]) if unit}
+    digits = [m["digits"] for m in matches]
+    plain = not units and all(text.isdigit() for text in digits)
+    codes = any(len(text) > 1 and text[0] == "0" and text[1].isdigit() for text in digits)
+    if len(units) > 1 or plain or codes:
+        return None
+    decimal = _decimal_of(digits, money=bool(units - {"%"}))
+    values = []
+    for match in matches:
+        text = re.sub(rf"[^\d{decimal}]", "", match["digits"]).replace(decimal, ".")
+        if text.count(".") > 1:
+            return None
+        negative = match["open"] or "-" in (match["sign"], match["sign2"])
+        values.append(-float(text) if negative else float(text))
+    return values
+
+
+def _decimal_of(digits: list[str], money: bool) -> str:
+    """The decimal sign of a column: what follows the groups, or never makes groups of three."""
+    both = [text for text in digits if "." in text and "," in text]
+    if both:
+        return max(".,", key=lambda sign: both[0].rfind(sign))
+    commas = [text for text in digits if "," in text]
+    points = [text for text in digits if "." in text]
+    if commas and not all(map(_GROUPED.fullmatch, commas)):
+        return ","
+    if money and points and not commas and all(map(_GROUPED.fullmatch, points)):
+        return ","  # 1.200 EUR: no currency has thousandths
+    return "."
+
+
+# ---- dates
+
+
+def _dates(texts: Any) -> tuple[list[Any], str] | None:
+    import pandas as pd
+
+    for pattern, orders in _DATES.items():
+        if not all(pattern.fullmatch(text) for text in texts):
+            continue
+        parsed = [
+            pd.to_datetime(texts, dayfirst=first, format="mixed", errors="coerce", utc=True)
+            for first in orders
+        ]
+        if len(orders) == 2:
+            return _settled(texts, *parsed)
+        whole = parsed[0].notna().all()
+        return (_naive(parsed[0]), "") if whole else None
+    return None
+
+
+def _settled(texts: Any, month_first: Any, day_first: Any) -> tuple[list[Any], str] | None:
+    """01/02/2020: day or month first, as the other rows say."""
+    numbers = texts.str.extract(r"^(\d+)[-/](\d+)").astype(int)
+    if not (month_first.notna() & day_first.notna()).all():
+        return None
+    if (numbers[0] > 12).any():
+        return None if (numbers[1] > 12).any() else (_naive(day_first), "")
+    guess = "" if (numbers[1] > 12).any() else "month first"
+    return _naive(month_first), guess
+
+
+def _naive(times: Any) -> list[Any]:
+    return times.dt.tz_localize(None).tolist()
+
+
+# ---- calendars
+
+
+def calendar_columns(name: str, column: Any) -> dict[str, Any]:
+    """Days since 1970, and the parts of the calendar that come back in the column.
+
+    The month is added if the dates span more than a year, the weekday if they span more than two
+    weeks, the hour if there are times of the day. The target is not looked at.
+    """
+    import pandas as pd
+
+    if column.dtype.kind == "m":
+        return {name: column / pd.Timedelta(days=1)}
+    if getattr(column.dtype, "tz", None) is not None:
+        column = column.dt.tz_convert("UTC").dt.tz_localize(None)
+    days = (column - pd.Timestamp(0)) / pd.Timedelta(days=1)
+    parts = {name: days}
+    span = float(np.nan_to_num(days.max() - days.min()))
+    times = column.dt
+    if span > 366:
+        parts[f"{name} (month)"] = times.month
+    if span > 14:
+        parts[f"{name} (weekday)"] = times.day_of_week
+    if (days.dropna() % 1 != 0).any():
+        parts[f"{name} (hour)"] = times.hour + times.minute / 60
+    return {part: values for part, values in parts.items() if part == name or values.nunique() > 1}

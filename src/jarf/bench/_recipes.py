@@ -1,0 +1,116 @@
+"""Code that a reader of a comparison can paste: the table read again, the model fitted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = ["Recipe", "TableRecipe", "example_code"]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a user builds the model of a method.
+
+    ``{Kind}`` stands for Classifier or Regressor, ``{trees}`` for the number of trees.
+
+    Attributes
+    ----------
+    imports : tuple of str
+        Lines.
+    model : str
+        An expression.
+    takes_tables : bool
+        Whether the model takes categories and missing values as they are.
+    numbers_classes : bool
+        Whether classes must be numbered 0, 1, ...
+    """
+
+    imports: tuple[str, ...]
+    model: str
+    takes_tables: bool = False
+    numbers_classes: bool = False
+
+
+@dataclass(frozen=True)
+class TableRecipe:
+    """How a user's table was read.
+
+    Attributes
+    ----------
+    path : str
+        Empty for a table in memory.
+    options : mapping
+        Of ``pandas.read_csv``, where they are not the default.
+    target : str
+    drop : sequence of str
+    converted : sequence of str
+        Columns of dates or amounts that were converted to numbers.
+    plain : bool
+        Whether all columns are numbers without gaps.
+    """
+
+    path: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    target: str = "target"
+    drop: Sequence[str] = ()
+    converted: Sequence[str] = ()
+    plain: bool = True
+
+
+_ENCODE = """\
+encode = make_column_transformer(
+    (OneHotEncoder(handle_unknown="ignore"), make_column_selector(dtype_exclude="number")),
+    remainder=SimpleImputer(strategy="median"),
+)
+model = make_pipeline(encode, {model})"""
+_ENCODE_IMPORTS = (
+    "from sklearn.compose import make_column_selector, make_column_transformer",
+    "from sklearn.impute import SimpleImputer",
+    "from sklearn.pipeline import make_pipeline",
+    "from sklearn.preprocessing import OneHotEncoder",
+)
+
+
+def example_code(recipe: Recipe, table: TableRecipe, task: str, n_trees: int) -> str:
+    """Python that reads the table and fits the model on all of it.
+
+    Examples
+    --------
+    >>> from jarf.bench._recipes import Recipe, TableRecipe, example_code
+    >>> recipe = Recipe(("from jarf import JacobianForest{Kind}",), "JacobianForest{Kind}()", True)
+    >>> print(example_code(recipe, TableRecipe("t.csv", target="y"), "regression", 200))
+    import pandas as pd
+    from jarf import JacobianForestRegressor
+    <BLANKLINE>
+    table = pd.read_csv('t.csv').dropna(subset=['y'])
+    X, y = table.drop(columns=['y']), table['y']
+    model = JacobianForestRegressor()
+    model.fit(X, y)
+    """
+    kind = "Classifier" if task == "classification" else "Regressor"
+    words = {"Kind": kind, "trees": n_trees}
+    imports = [line.format(**words) for line in recipe.imports]
+    model = f"model = {recipe.model.format(**words)}"
+    if not recipe.takes_tables and not table.plain:
+        imports += _ENCODE_IMPORTS
+        model = _ENCODE.format(model=recipe.model.format(**words))
+    lines = _read_lines(table)
+    if recipe.numbers_classes and task == "classification":
+        imports.append("from sklearn.preprocessing import LabelEncoder")
+        lines.append("y = LabelEncoder().fit_transform(y)")
+    return "\n".join(["import pandas as pd", *imports, "", *lines, model, "model.fit(X, y)"])
+
+
+def _read_lines(table: TableRecipe) -> list[str]:
+    reader = "read_parquet" if table.path.endswith((".parquet", ".pq")) else "read_csv"
+    options = "".join(f", {name}={value!r}" for name, value in table.options.items())
+    lines = [f"table = pd.{reader}({table.path!r}{options}).dropna(subset=[{table.target!r}])"]
+    if not table.path:
+        lines = [f"# table: your DataFrame, with the target in the column {table.target!r}"]
+    if table.converted:
+        names = ", ".join(map(repr, table.converted))
+        lines.append(f"# dates and amounts were converted to numbers; convert them first: {names}")
+    left_out = [table.target, *table.drop]
+    return [*lines, f"X, y = table.drop(columns={left_out!r}), table[{table.target!r}]"]
