@@ -20,8 +20,9 @@ ORDER = [
 DOOR, KERNELS = "_native.py", "jarf._kernels"
 SKLEARN = "_sklearn.py"
 NAMED_TUPLE = {"_replace", "_fields", "_asdict", "_make"}
-# Imports to the right that were decided on: (file, folder).
-EXCEPTIONS = frozenset()
+# Imports to the right that were decided on: (file, folder). The door opens to the compiled kernels
+# or to the reference, which lies in trees.
+EXCEPTIONS = frozenset({("_native.py", "trees")})
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ import pytest
 from scipy import sparse
 
 from jarf import AxisForestClassifier, AxisForestRegressor, JacobianFeatures, JARFRegressor
+from jarf.export import load, onnx_inputs, save
 from jarf.table import read_columns
 
 pd = pytest.importorskip("pandas")
@@ -107,6 +108,16 @@ def test_sparse_matrices_with_indices_outside_are_refused(regressor, kind, wrong
         regressor.fit(good, Y)
 
 
+def test_inputs_of_onnx_are_checked_as_well(regressor):
+    bad = sparse.csr_array(X)
+    model = regressor.fit(bad, Y)
+    bad.indices[3] = 10**6
+    with pytest.raises(ValueError, match="whose indices"):
+        onnx_inputs(model, bad)
+    with pytest.raises(ValueError, match="holds dates or times"):
+        onnx_inputs(model, np.zeros((3, 2), dtype="M8[ns]"))
+
+
 @pytest.mark.parametrize("at", [0, 5, -1])
 def test_sparse_matrices_with_wrong_pointers_are_refused(regressor, at):
     bad = sparse.csr_array(X)
@@ -125,8 +136,6 @@ def test_every_sparse_format_is_read(regressor, kind):
 @pytest.mark.parametrize("kind", [AxisForestRegressor, JARFRegressor])
 def test_the_median_of_a_no_data_value_does_not_overflow(kind, tmp_path):
     """The two middle values of 60 % -3.4028235e38 add up to more than float32 holds."""
-    from jarf.export import load, save
-
     table = X.astype(np.float32)
     table[:24, 0] = np.finfo(np.float32).min
     model = kind(n_estimators=2, random_state=0).fit(table, Y)

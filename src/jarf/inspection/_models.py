@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
 from jarf._sklearn import is_classifier
 from jarf.ensemble import JARFClassifier, JARFRegressor, TreeEnsemble
 from jarf.geometry import JacobianPreconditioner
-from jarf.table import Column, read_columns, read_table
+from jarf.table import Column, checked_table, read_columns, read_table
 
 MODELS = (TreeEnsemble, JARFClassifier, JARFRegressor)
 
@@ -58,7 +57,7 @@ def answers(model: Any, matrix: np.ndarray) -> np.ndarray:
 
 def raw_columns(X: Any) -> list[Column]:
     """Read the columns of a table as they are, missing values and all."""
-    return read_columns(X.toarray() if issparse(X) else X)
+    return read_columns(checked_table(X))
 
 
 def preconditioner_of(model: Any) -> JacobianPreconditioner:

@@ -25,6 +25,15 @@ def check_table(X: Any) -> None:
         refuse_dates("array X", X.dtype)
 
 
+def checked_table(X: Any) -> Any:
+    """Return a table that passed the checks; a sparse matrix is made dense."""
+    check_table(X)
+    if not sparse.issparse(X):
+        return X
+    check_sparse(X)
+    return X.toarray()
+
+
 def refuse_date_columns(X: Any) -> None:
     """Refuse dates in a pandas DataFrame that scikit-learn reads: it takes them for numbers."""
     for name, dtype in X.dtypes.items() if hasattr(X, "iloc") else ():
