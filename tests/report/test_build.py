@@ -169,3 +169,15 @@ def test_the_flat_csv_has_no_formulas(results_folder, tmp_path):
     text = (folder / "report" / "tables" / "rows.csv").read_text()
     assert ",'=cmd" in text
     assert not re.search(r"(^|,)[\"]?=", text, flags=re.M)
+
+
+def test_methods_without_results_are_listed(results_folder, tmp_path):
+    folder = tmp_path / "results"
+    shutil.copytree(results_folder, folder)
+    (folder / "environment.json").write_text(json.dumps([{"not_installed": ["LGBM"]}]))
+    left = {entry["name"]: entry["why"] for entry in summarise(folder)["not_run"]}
+    assert (left["LGBM"], left["CatBoost"]) == ("not installed", "not run")
+    assert "RF" not in left
+    page = build_report(folder).read_text()
+    assert ">not installed<" in page
+    assert "LightGBM, untuned: learning rate 0.1" in page
