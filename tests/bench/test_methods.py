@@ -5,11 +5,19 @@ from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import ExtraTreesClassifier
 
 from jarf import JARFClassifier, JARFRegressor
-from jarf.bench import Setting, get_method, load_plugin, method_names, register_method
+from jarf.bench import (
+    Setting,
+    get_method,
+    load_plugin,
+    method_names,
+    plan_study,
+    register_method,
+)
 from jarf.bench import _methods as registry
 from jarf.bench._baselines import XGB_GRID, BinnedDiscriminants
 from jarf.bench._jarf_methods import preconditioner_of
 from jarf.bench._protocol import as_table
+from jarf.bench._study import environment
 
 
 @pytest.fixture
@@ -121,3 +129,34 @@ class TestPlugins:
             load_plugin("nothing")
         with pytest.raises(FileNotFoundError, match="no method file"):
             load_plugin(str(tmp_path / "missing.py"))
+
+
+@pytest.mark.parametrize("name", ["ET", "HGB", "LGBM", "CatBoost", "YDF-oblique", "YDF-GBT"])
+def test_peers_take_the_trees_the_seed_and_one_thread(name):
+    method = get_method(name)
+    for package in method.requires:
+        pytest.importorskip(package)
+    assert "untuned" in method.note or name == "ET"
+    X, y = make_classification(200, 6, n_classes=3, n_informative=4, random_state=0)
+    table = as_table((X > 0).astype(float) * [1, 1, 1, 1, 1, 0] + X, np.arange(6) < 5)
+    for task, target in (("classification", y), ("regression", X[:, 0] + X[:, 1])):
+        found = [method.build(setting(task)).fit(table, target).predict(table) for _ in range(2)]
+        assert np.array_equal(*found)
+        assert np.corrcoef(found[0].ravel(), target)[0, 1] > 0.2
+    proba = method.build(setting()).fit(table, y).predict_proba(table)
+    assert proba.shape == (200, 3)
+    assert proba.sum(axis=1) == pytest.approx(np.ones(200), abs=1e-5)
+
+
+def test_a_method_that_is_not_installed_says_so(monkeypatch):
+    monkeypatch.setattr(registry, "find_spec", lambda name: None if name == "lightgbm" else name)
+    assert get_method("LGBM").missing == ["lightgbm"]
+    assert get_method("RF").missing == []
+    assert registry.not_installed(get_method("LGBM")) == (
+        "Left out: LGBM, lightgbm is not installed (pip install lightgbm)."
+    )
+    told = []
+    study = plan_study(datasets=["iris"], methods=["RF", "LGBM"], warn=told.append)
+    assert {job.method for job in study.jobs} == {"RF"}
+    assert told == [registry.not_installed(get_method("LGBM"))]
+    assert environment()["not_installed"] == ["LGBM"]

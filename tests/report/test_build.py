@@ -3,10 +3,11 @@ import re
 import shutil
 import xml.etree.ElementTree as ET
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 
-from jarf.bench import EXPERIMENTS, ResultRow, ResultStore, StoreError
+from jarf.bench import EXPERIMENTS, ResultRow, ResultStore, StoreError, read_rows
 from jarf.bench._rows import row_line
 from jarf.cli import main
 from jarf.report import (
@@ -169,3 +170,30 @@ def test_the_flat_csv_has_no_formulas(results_folder, tmp_path):
     text = (folder / "report" / "tables" / "rows.csv").read_text()
     assert ",'=cmd" in text
     assert not re.search(r"(^|,)[\"]?=", text, flags=re.M)
+
+
+def test_methods_without_results_are_listed(results_folder, tmp_path):
+    folder = tmp_path / "results"
+    shutil.copytree(results_folder, folder)
+    (folder / "environment.json").write_text(json.dumps([{"not_installed": ["LGBM"]}]))
+    left = {entry["name"]: entry["why"] for entry in summarise(folder)["not_run"]}
+    assert (left["LGBM"], left["CatBoost"]) == ("not installed", "not run")
+    assert "RF" not in left
+    page = build_report(folder).read_text()
+    assert ">not installed<" in page
+    assert "LightGBM, untuned: learning rate 0.1" in page
+
+
+def test_the_prose_of_the_reproduction_states_no_result():
+    text = (Path(__file__).parents[2] / "docs" / "reproduction.md").read_text("utf-8")
+    prose = text.split("<!-- results:start -->")[0] + text.split("<!-- results:end -->")[1]
+    assert re.findall(r"\d\.\d\d", prose) == []
+
+
+def test_the_columns_of_the_flat_table_are_documented(results_folder):
+    text = (Path(__file__).parents[2] / "docs" / "reproduction.md").read_text("utf-8")
+    table = text.split("| columns | type |")[1].split("\n\n")[0]
+    documented = set(re.findall(r"`(\w+)(?:\.\.\.)?`", table))
+    prefixes = ("surrogate_", "extra_")
+    shown = {name for name in read_rows(results_folder) if not name.startswith(prefixes)}
+    assert shown <= documented

@@ -29,7 +29,10 @@ from jarf.bench._rows import ResultRow
 __all__ = ["TUNING", "Job", "run_job", "versions"]
 
 TUNING = "tuning"
-_PACKAGES = ("jarf", "numpy", "scipy", "scikit-learn", "xgboost", "pandas")
+_PACKAGES = (
+    *("jarf", "numpy", "scipy", "scikit-learn", "xgboost", "pandas"),
+    *("lightgbm", "catboost", "ydf"),
+)
 
 
 @dataclass(frozen=True, order=True)

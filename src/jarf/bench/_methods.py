@@ -216,6 +216,12 @@ def not_installed(method: Method) -> str:
     return f"Left out: {method.name}, {packages} {verb} not installed (pip install {packages})."
 
 
+def uninstalled_methods() -> list[Method]:
+    """Methods whose packages are missing."""
+    _fill()
+    return [method for method in _REGISTRY.values() if method.missing]
+
+
 def custom_methods() -> list[Method]:
     """Methods registered by the user."""
     _fill()
@@ -232,9 +238,9 @@ def _fill() -> None:
     if _BUILT_IN:
         return
     users = dict(_REGISTRY)
-    from jarf.bench import _baselines, _jarf_methods
+    from jarf.bench import _baselines, _jarf_methods, _peers
 
-    for method in (*_baselines.METHODS, *_jarf_methods.METHODS):
+    for method in (*_baselines.METHODS, *_jarf_methods.METHODS, *_peers.METHODS):
         _REGISTRY[method.name] = method
         _BUILT_IN.add(method.name)
     for name, method in users.items():

@@ -15,7 +15,13 @@ from jarf.bench._catalog import SIMULATED
 from jarf.bench._datasets import custom_datasets, get_dataset
 from jarf.bench._jobs import Job, versions
 from jarf.bench._loading import DatasetError
-from jarf.bench._methods import custom_methods, get_method, method_names
+from jarf.bench._methods import (
+    custom_methods,
+    get_method,
+    method_names,
+    not_installed,
+    uninstalled_methods,
+)
 from jarf.bench._progress import Progress
 from jarf.bench._protocol import cached_table
 from jarf.bench._runner import run_jobs, with_tunings
@@ -77,11 +83,20 @@ def plan_study(
     facts, missing = _look(names, data, warn)
     if not facts:
         raise DatasetError("no dataset could be loaded: " + "; ".join(missing.values()))
-    wanted = list(methods) if methods is not None else _default_methods()
+    wanted = _installed(list(methods) if methods is not None else _default_methods(), warn)
     plan = Plan(size, facts, wanted, seed)
     jobs = [job for name in chosen for job in EXPERIMENTS[name].plan(plan)]
     jobs.sort(key=lambda job: job.repeat)  # a run that is stopped early has something of all
     return Study(size, chosen, with_tunings(jobs, size), missing, seed)
+
+
+def _installed(names: list[str], warn: Callable[[str], None] | None) -> list[str]:
+    """The methods that can be run; the others are named."""
+    methods = [get_method(name) for name in names]
+    for method in methods:
+        if method.missing and warn is not None:
+            warn(not_installed(method))
+    return [method.name for method in methods if not method.missing]
 
 
 def _default_methods() -> list[str]:
@@ -124,6 +139,7 @@ def environment() -> dict[str, Any]:
         "system": platform.system(),
         "machine": platform.machine(),
         "cpus": os.cpu_count(),
+        "not_installed": [method.name for method in uninstalled_methods()],
         "native_kernels": is_native(),
     }
 

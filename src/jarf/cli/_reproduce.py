@@ -108,7 +108,9 @@ def _listing() -> str:
         lines.append(f"  {experiment.name:<18} {experiment.title} ({experiment.paper})")
     lines.append("methods")
     for name in bench.method_names():
-        lines.append(f"  {name:<18} {bench.get_method(name).note}")
+        method = bench.get_method(name)
+        missing = f" (not installed: {', '.join(method.missing)})" if method.missing else ""
+        lines.append(f"  {name:<18} {method.note}{missing}")
     lines.append("datasets")
     for name in bench.dataset_names():
         dataset = bench.get_dataset(name)

@@ -33,6 +33,12 @@ _COLOURS = {
     "JARF-XGB": "#8f5b34",
     "XGB+J": "#0b7285",
     "JF": "#15803d",
+    "ET": "#4b5563",
+    "HGB": "#a16207",
+    "LGBM": "#65a30d",
+    "CatBoost": "#ca8a04",
+    "YDF-oblique": "#be185d",
+    "YDF-GBT": "#7e22ce",
 }
 _MARKERS = {
     "RF": "o",
@@ -46,6 +52,12 @@ _MARKERS = {
     "JARF-XGB": "P",
     "XGB+J": "p",
     "JF": "X",
+    "ET": "h",
+    "HGB": "d",
+    "LGBM": "8",
+    "CatBoost": "H",
+    "YDF-oblique": "D",
+    "YDF-GBT": "v",
 }
 _MORE = ("#4d7c0f", "#be123c", "#0e7490", "#7c3aed", "#a16207", "#334155")
 

@@ -19,6 +19,7 @@ from jarf.bench import (
     get_dataset,
     get_method,
     load_rows,
+    method_names,
     read_run,
 )
 from jarf.pages import (
@@ -88,7 +89,7 @@ def summarise(folder: str | os.PathLike[str], results: Results | None = None) ->
     -------
     dict
         ``run``, ``environment``, ``counts``, ``experiments`` with their tables, ``claims``,
-        ``goals``, ``datasets``, ``methods``, ``errors``.
+        ``goals``, ``datasets``, ``methods``, ``not_run``, ``errors``.
     """
     return _summary_and_tables(folder, load_results(folder) if results is None else results)[0]
 
@@ -100,9 +101,10 @@ def _summary_and_tables(
     by_id = {table.id: table for group in tables.values() for table in group}
     names = results.datasets() + results.datasets(simulated=True)
     methods = results.methods(names)
+    environments = read_run(folder)[1]
     summary = {
         "run": results.settings,
-        "environment": read_run(folder)[1],
+        "environment": environments,
         "counts": {"rows": len(results.rows), "errors": len(results.errors)},
         "unfinished": results.unfinished().strip(),
         "experiments": [
@@ -118,9 +120,20 @@ def _summary_and_tables(
         "goals": judge(results, by_id, GOALS) if "JF" in methods else [],
         "datasets": [_dataset_facts(results, name) for name in names],
         "methods": [{"name": name, "note": _note(name)} for name in methods],
+        "not_run": _not_run(methods, environments),
         "errors": _errors(results),
     }
     return summary, by_id
+
+
+def _not_run(methods: list[str], environments: list[dict[str, Any]]) -> list[dict[str, str]]:
+    """Methods of the study without results, and why, so that no table has a silent gap."""
+    missing = {name for found in environments for name in found.get("not_installed", [])}
+    return [
+        {"name": name, "why": "not installed" if name in missing else "not run"}
+        for name in method_names()
+        if name not in methods
+    ]
 
 
 def _dataset_facts(results: Results, name: str) -> dict[str, Any]:
@@ -314,8 +327,9 @@ def _data(summary: dict[str, Any]) -> str:
         '<p class="note">Columns are counted after one-hot encoding, the paper\'s before it; '
         "only numeric ones are rotated. Columns of two values count as categories.</p>"
     )
-    methods = [[method["name"], method["note"]] for method in summary["methods"]]
-    return html + simple_table("methods", ["method", "what it is"], methods)
+    methods = [[method["name"], method["note"], "run"] for method in summary["methods"]]
+    methods += [[left["name"], _note(left["name"]), left["why"]] for left in summary["not_run"]]
+    return html + simple_table("methods", ["method", "what it is", "in this run"], methods)
 
 
 def _error_table(summary: dict[str, Any]) -> str:

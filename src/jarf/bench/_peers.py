@@ -1,0 +1,197 @@
+"""Methods that users would pick instead: extra trees and the usual boosters, untuned.
+
+All run at their own defaults except for the number of trees and one thread, which every method
+shares, and whatever would make a fit depend on luck or write files.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+)
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+from jarf.bench._methods import Method, Setting
+from jarf.bench._recipes import Recipe
+
+__all__ = ["METHODS", "YDFModel"]
+
+
+def _matrix(X: Any) -> np.ndarray:
+    return np.ascontiguousarray(X, dtype=np.float64)
+
+
+def _on_matrix(model: Any) -> Any:
+    """A model that sees numbers only: flags of encoded levels as 0 and 1."""
+    return make_pipeline(FunctionTransformer(_matrix), model)
+
+
+def _extra_trees(setting: Setting, **params: Any) -> Any:
+    kind = ExtraTreesClassifier if setting.classification else ExtraTreesRegressor
+    return kind(
+        n_estimators=setting.n_trees,
+        max_features="sqrt" if setting.classification else 1.0,
+        random_state=setting.random_state,
+        n_jobs=setting.n_jobs,
+        **params,
+    )
+
+
+def _histograms(setting: Setting, **params: Any) -> Any:
+    kind = HistGradientBoostingRegressor
+    if setting.classification:
+        kind = HistGradientBoostingClassifier
+    options = {"early_stopping": False, "random_state": setting.random_state, **params}
+    return kind(max_iter=setting.n_trees, **options)
+
+
+def _lightgbm(setting: Setting, **params: Any) -> Any:
+    import lightgbm
+
+    kind = lightgbm.LGBMClassifier if setting.classification else lightgbm.LGBMRegressor
+    options = {"random_state": setting.random_state, "n_jobs": setting.n_jobs, **params}
+    return _on_matrix(kind(n_estimators=setting.n_trees, verbosity=-1, **options))
+
+
+def _catboost(setting: Setting, **params: Any) -> Any:
+    import catboost
+
+    kind = catboost.CatBoostClassifier if setting.classification else catboost.CatBoostRegressor
+    return _on_matrix(
+        kind(
+            iterations=setting.n_trees,
+            random_seed=setting.random_state,
+            thread_count=setting.n_jobs,
+            verbose=False,
+            allow_writing_files=False,
+            **params,
+        )
+    )
+
+
+class YDFModel(BaseEstimator):
+    """A learner of Yggdrasil decision forests (ydf) with scikit-learn's methods.
+
+    Parameters
+    ----------
+    learner : {"RandomForestLearner", "GradientBoostedTreesLearner"}
+    classification : bool
+    options : dict or None
+        Passed to the learner.
+    """
+
+    def __init__(
+        self,
+        learner: str = "RandomForestLearner",
+        classification: bool = True,
+        options: dict[str, Any] | None = None,
+    ):
+        self.learner = learner
+        self.classification = classification
+        self.options = options
+
+    def fit(self, X: Any, y: Any) -> YDFModel:
+        """Train; classes are numbered 0, 1, ..."""
+        import ydf
+
+        task = ydf.Task.CLASSIFICATION if self.classification else ydf.Task.REGRESSION
+        learner = getattr(ydf, self.learner)(label="y", task=task, **(self.options or {}))
+        self.n_classes_ = int(np.max(y)) + 1 if self.classification else 0
+        self.model_ = learner.train({"x": _matrix(X), "y": np.asarray(y)}, verbose=0)
+        return self
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probabilities of the classes."""
+        found = self.model_.predict({"x": _matrix(X)})
+        if found.ndim == 1:
+            found = np.column_stack([1 - found, found])
+        proba = np.zeros((len(found), self.n_classes_))
+        proba[:, [int(name) for name in self.model_.label_classes()]] = found
+        return proba
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Classes, or numbers in regression."""
+        if self.classification:
+            return self.predict_proba(X).argmax(axis=1)
+        return self.model_.predict({"x": _matrix(X)})
+
+
+def _ydf(learner: str, **fixed: Any) -> Any:
+    def factory(setting: Setting, **params: Any) -> YDFModel:
+        options = {
+            "num_trees": setting.n_trees,
+            "random_seed": setting.random_state % 2**31,
+            "num_threads": setting.n_jobs,
+            **fixed,
+            **params,
+        }
+        return YDFModel(learner, setting.classification, options)
+
+    return factory
+
+
+METHODS = (
+    Method(
+        "ET",
+        _extra_trees,
+        note="extra trees of scikit-learn: a random forest whose thresholds are drawn at random; "
+        "square root of the columns per node in classification, all in regression",
+        recipe=Recipe(
+            ("from sklearn.ensemble import ExtraTrees{Kind}",),
+            "ExtraTrees{Kind}(n_estimators={trees}, random_state=0)",
+        ),
+    ),
+    Method(
+        "HGB",
+        _histograms,
+        note="histogram gradient boosting of scikit-learn, untuned: learning rate 0.1, at most 31 "
+        "leaves, no early stopping",
+        recipe=Recipe(
+            ("from sklearn.ensemble import HistGradientBoosting{Kind}",),
+            "HistGradientBoosting{Kind}(max_iter={trees}, random_state=0)",
+        ),
+    ),
+    Method(
+        "LGBM",
+        _lightgbm,
+        note="LightGBM, untuned: learning rate 0.1, 31 leaves, at least 20 rows per leaf",
+        requires=("lightgbm",),
+        recipe=Recipe(
+            ("from lightgbm import LGBM{Kind}",),
+            "LGBM{Kind}(n_estimators={trees}, random_state=0, verbosity=-1)",
+        ),
+    ),
+    Method(
+        "CatBoost",
+        _catboost,
+        note="CatBoost, untuned: depth 6, learning rate chosen by CatBoost; categories are one-hot "
+        "here as for every method",
+        requires=("catboost",),
+        recipe=Recipe(
+            ("from catboost import CatBoost{Kind}",),
+            "CatBoost{Kind}(iterations={trees}, random_seed=0, verbose=False)",
+        ),
+    ),
+    Method(
+        "YDF-oblique",
+        _ydf("RandomForestLearner", split_axis="SPARSE_OBLIQUE", winner_take_all=False),
+        note="random forest of ydf with sparse oblique splits, untuned: depth at most 16, at least "
+        "5 rows per leaf, probabilities averaged",
+        requires=("ydf",),
+    ),
+    Method(
+        "YDF-GBT",
+        _ydf("GradientBoostedTreesLearner"),
+        note="gradient boosted trees of ydf, untuned: depth 6, shrinkage 0.1, early stopping on a "
+        "tenth of the training rows",
+        requires=("ydf",),
+    ),
+)
