@@ -11,7 +11,7 @@ using namespace jarf_bindings;
 static void add_outer_products(In<double, 2> rows, In<double, 1> weights, Out<double, 2> total) {
   const std::size_t m = rows.shape(0), d = rows.shape(1);
   const bool weighted = weights.shape(0) != 0;
-  require(!weighted || weights.shape(0) == m, "weights must be empty or one a row");
+  require(!weighted || weights.shape(0) == m, "weights must be empty or have one entry per row");
   require(total.shape(0) == d && total.shape(1) == d, "total must be (features, features)");
   nb::gil_scoped_release release;
   jarf::add_outer_products(rows.data(), weighted ? weights.data() : nullptr, m, d, total.data());

@@ -75,7 +75,7 @@ inline void tree_differences(const CheckedForest& forest, In<float, 2> centre, I
   require(d == forest.view.n_features, "centre must have as many columns as the forest features");
   require(upper.shape(0) == m && upper.shape(1) == d && lower.shape(0) == m && lower.shape(1) == d,
           "centre, upper and lower must have one shape");
-  require(!observed || output.shape(0) == m, "output must be empty or name one output a row");
+  require(!observed || output.shape(0) == m, "output must be empty or name one output per row");
   const auto fits = [&](const Out<double, 3>& sums) {
     return sums.shape(0) == m && sums.shape(1) == (observed ? 1 : n_outputs) && sums.shape(2) == d;
   };

@@ -1,10 +1,12 @@
 // The border of targets, limits and the grower.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
+#include <cstdint>
+#include <cstring>
 #include <memory>
 #include <optional>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -90,8 +92,8 @@ inline nb::tuple grow_tree(const TrainingColumns& columns, const jarf::ProposalS
   const std::size_t n = columns.view.n_rows;
   require(!columns.view.rotation || dynamic_cast<const jarf::AxesSpec*>(&proposal),
           "rotated columns exist nowhere: only Axes can propose them");
-  require(weights.shape(0) == n, "weights must have one entry a row");
-  require(target.n_rows() == n, "the target must have one entry a row");
+  require(weights.shape(0) == n, "weights must have one entry per row");
+  require(target.n_rows() == n, "the target must have one entry per row");
   require(stop.shape(0) == 1, "stop must be one flag");
   target.check(weights.data());
   jarf::Limits bounded = limits;

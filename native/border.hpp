@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <cstdlib>
 #include <stdexcept>
+#include <string>
+#include <vector>
 
 #include "columns.hpp"
 #include "gradient_draws.hpp"
@@ -17,18 +19,10 @@ inline void require(bool fine, const char* what) {
   if (!fine) throw std::invalid_argument(what);
 }
 
-// Neither NaN nor infinite. Without a jump, so that compilers make it wide.
-template <typename T>
-bool all_finite(const T* values, std::size_t n) {
-  bool spoiled = false;
-  for (std::size_t i = 0; i < n; ++i) spoiled |= !(values[i] - values[i] == T{0});
-  return !spoiled;
-}
-
 inline void check_matrix(const float* values, std::size_t n_columns, std::size_t n_rows) {
   require(n_rows > 0 && n_columns > 0, "the training matrix must not be empty");
-  require(n_rows < (1ULL << 31) && n_columns < (1ULL << 31),
-          "the training matrix must have fewer than 2**31 rows and columns");
+  require(n_rows <= (1ULL << 30) && n_columns < (1ULL << 31),
+          "the training matrix must have at most 2**30 rows and fewer than 2**31 columns");
   require(all_finite(values, n_rows * n_columns),
           "the training matrix must be finite in float32: divide columns that are too large");
 }
@@ -52,7 +46,9 @@ inline void check_bins(const Columns& columns) {
       const std::uint8_t bin = codes[i];  // lowest and highest have room for any byte
       inside &= bin < n_bins && lowest[bin] <= column[i] && column[i] <= highest[bin];
     }
-    require(inside, "codes put a value into a bin that is not there or not its own");
+    require(inside,
+            "codes put a value into a bin that is not there or not its own: they belong to another "
+            "matrix, or the training matrix changed after they were made; pass a copy of X");
   }
 }
 
@@ -78,7 +74,7 @@ inline void check_labels(const std::int32_t* labels, std::size_t n_rows, std::si
 
 // Responses, gradients or hessians of shape (n_rows, width): sums over rows are squared.
 inline void check_responses(const double* responses, const double* weights, std::size_t n_rows,
-                            std::size_t width) {
+                            std::size_t width, const char* name = "responses") {
   double sizes = 0.0, weighted = 0.0;
   for (std::size_t i = 0; i < n_rows; ++i) {
     for (std::size_t c = 0; c < width; ++c) {
@@ -87,9 +83,10 @@ inline void check_responses(const double* responses, const double* weights, std:
       weighted += weights[i] * size;
     }
   }
-  require(std::isfinite(sizes * sizes) && std::isfinite(weighted * weighted),
-          "responses are NaN or too large: the square of their sum overflows; divide them by "
-          "their standard deviation");
+  if (std::isfinite(sizes * sizes) && std::isfinite(weighted * weighted)) return;
+  throw std::invalid_argument(std::string(name) +
+                              " are NaN or too large: the square of their sum overflows; divide "
+                              "them by their standard deviation");
 }
 
 inline void check_chances(const double* chances, std::size_t n) {
@@ -123,7 +120,8 @@ inline void check_gradients(const GradientSource& source, std::size_t n_rows,
   }
 }
 
-// Projections (starts, features, loadings) over some columns: whole, none of them empty.
+// Projections (starts, features, loadings) over some columns: whole, none of them empty. A column
+// may stand in a projection once only: differences move one term of it.
 inline void check_projections(const std::int32_t* starts, std::size_t n_projections,
                               const std::int32_t* features, std::size_t n_loadings,
                               std::size_t n_columns) {
@@ -134,6 +132,13 @@ inline void check_projections(const std::int32_t* starts, std::size_t n_projecti
     fine = fine && features[k] >= 0 && static_cast<std::size_t>(features[k]) < n_columns;
   }
   require(fine, "a projection points outside the columns or the pools");
+  std::vector<std::size_t> last(n_projections > 0 ? n_columns : 0, n_projections);
+  for (std::size_t k = 0; k < n_projections; ++k) {
+    for (std::int32_t at = starts[k]; at < starts[k + 1]; ++at) {
+      require(last[features[at]] != k, "a projection names a column twice");
+      last[features[at]] = k;
+    }
+  }
 }
 
 }  // namespace jarf

@@ -1,10 +1,11 @@
 // Canonical correlation directions (CCF): in every node, the directions of a few features that
 // correlate best with the labels.
 //
-// With one indicator a class, the canonical correlations of features and labels are the solutions
+// With one indicator per class, the canonical correlations of features and labels are the solutions
 // of B a = rho^2 S a, S the scatter of the node and B the scatter between its class means; with one
-// response, B has rank one, with several it adds up theirs. Both are solved in the basis of the correlation matrix' eigenvectors,
-// small eigenvalues dropped, so that constant and collinear features do no harm.
+// response, B has rank one; with several, it is the sum of theirs. Both are solved in the basis of
+// the correlation matrix' eigenvectors, small eigenvalues dropped, so that constant and collinear
+// features do no harm.
 #pragma once
 
 #include <algorithm>
@@ -172,7 +173,7 @@ class CanonicalCorrelation : public Proposal {
     }
   }
 
-  // One row a class: its mean in standardised features, times the root of its share.
+  // One row per class: its mean in standardised features, times the root of its share.
   void class_means(const NodeView& node) {
     const std::size_t p = features_.size(), n = chosen_.size(), k = node.labels.n_classes;
     links_.assign(k * p, 0.0);
@@ -193,7 +194,7 @@ class CanonicalCorrelation : public Proposal {
     n_components_ = std::min(p, n_seen > 0 ? n_seen - 1 : 0);
   }
 
-  // One row a response: its scatter with the standardised features. Of several responses each is
+  // One row per response: its scatter with the standardised features. Of several responses each is
   // divided by its standard deviation, so that their units do not matter.
   void response_sums(const NodeView& node) {
     const std::size_t p = features_.size(), n = chosen_.size(), k = node.labels.n_responses;
@@ -212,7 +213,10 @@ class CanonicalCorrelation : public Proposal {
         squares += y * y;
         for (std::size_t j = 0; j < p; ++j) links[j] += y * x[j];
       }
-      if (!(squares > 0.0)) continue;
+      if (!(squares > 0.0 && std::isfinite(squares))) {
+        std::fill_n(links, p, 0.0);
+        continue;
+      }
       ++n_varying;
       for (std::size_t j = 0; k > 1 && j < p; ++j) links[j] /= std::sqrt(squares);
     }
@@ -220,7 +224,7 @@ class CanonicalCorrelation : public Proposal {
     n_components_ = std::min(p, std::max<std::size_t>(1, n_varying));
   }
 
-  // Eigenvalues ascending; eigenvectors replace the matrix, one a row.
+  // Eigenvalues ascending; eigenvectors replace the matrix, one per row.
   bool eigen(std::vector<double>& matrix, int n, std::vector<double>& values) {
     values.resize(n);
     int size = std::max(1, 34 * n), info = 0;
@@ -233,7 +237,7 @@ class CanonicalCorrelation : public Proposal {
   void solve() {
     const std::size_t p = features_.size(), n_links = links_.size() / p;
     if (degenerate_ || !eigen(correlations_, static_cast<int>(p), spectrum_)) return;
-    // Whitened basis: eigenvector / sqrt(eigenvalue), one a row, small ones dropped.
+    // Whitened basis: eigenvector / sqrt(eigenvalue), one per row, small ones dropped.
     basis_.clear();
     for (std::size_t r = 0; r < p; ++r) {
       if (!(spectrum_[r] > 1e-8 * spectrum_[p - 1])) continue;
@@ -242,6 +246,7 @@ class CanonicalCorrelation : public Proposal {
       }
     }
     const std::size_t rank = basis_.size() / p;
+    if (rank == 0) return;  // a column that changed while the tree grew; LAPACK forbids size 0
     whitened_.assign(n_links * rank, 0.0);
     for (std::size_t c = 0; c < n_links; ++c) {
       for (std::size_t r = 0; r < rank; ++r) {
@@ -325,7 +330,7 @@ struct CanonicalSpec : ProposalSpec {
   std::vector<double> chances;  // empty: all alike
   std::unique_ptr<Proposal> make(const Columns& columns) const override {
     if (!chances.empty() && chances.size() != columns.n_columns) {
-      throw std::invalid_argument("chances must be empty or have one entry a column");
+      throw std::invalid_argument("chances must be empty or have one entry per column");
     }
     return std::make_unique<CanonicalCorrelation>(columns, options, chances);
   }

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <stdexcept>
 #include <vector>
 
 namespace jarf {
@@ -52,11 +53,24 @@ struct Columns {
   bool bins_are_values(std::size_t feature) const { return n_bins[feature] < 0; }
 };
 
+// Neither NaN nor infinite. Without a jump, so that compilers make it wide.
+template <typename T>
+bool all_finite(const T* values, std::size_t n) {
+  bool spoiled = false;
+  for (std::size_t i = 0; i < n; ++i) spoiled |= !(values[i] - values[i] == T{0});
+  return !spoiled;
+}
+
 // Cuts one column into at most kMaxBins bins of about equal numbers of rows; equal values share a
-// bin. Where the distinct values are few enough each has its own.
+// bin. Where the distinct values are few enough each has its own. The copy is checked, since
+// another thread may write to the column and sorting NaN would leave the array.
 inline std::int32_t bin_column(const float* column, std::size_t n_rows, std::uint8_t* codes,
                                float* lowest, float* highest, std::vector<float>& sorted) {
   sorted.assign(column, column + n_rows);
+  if (!all_finite(sorted.data(), n_rows)) {
+    throw std::invalid_argument(
+        "the training matrix must be finite in float32: divide columns that are too large");
+  }
   std::sort(sorted.begin(), sorted.end());
   std::size_t n_distinct = n_rows > 0 ? 1 : 0;
   for (std::size_t i = 1; i < n_rows; ++i) n_distinct += sorted[i] != sorted[i - 1];
@@ -65,7 +79,9 @@ inline std::int32_t bin_column(const float* column, std::size_t n_rows, std::uin
   while (begin < n_rows) {
     // An equal share of the rows that are left, then on to the end of a run of equal values.
     std::size_t end = begin + 1;
-    if (!each_its_own) end = begin + std::max<std::size_t>(1, (n_rows - begin) / (kMaxBins - n_bins));
+    if (!each_its_own) {
+      end = begin + std::max<std::size_t>(1, (n_rows - begin) / (kMaxBins - n_bins));
+    }
     if (n_bins + 1 == kMaxBins) end = n_rows;
     while (end < n_rows && sorted[end] == sorted[end - 1]) ++end;
     lowest[n_bins] = sorted[begin];

@@ -1,12 +1,10 @@
 // A fitted forest as flat arrays: the one format of all trees, grown here or read from elsewhere.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
-#include <vector>
 
 #include "border.hpp"
 #include "columns.hpp"
@@ -95,9 +93,8 @@ struct Forest {
       }
     }
     check_projections(starts, n_projections, features, n_loadings, n_features);
-    check_distinct();
-    require(n_pure <= n_leaves && n_pure <= n_outputs, "n_pure exceeds the values");
     require(all_finite(values, n_leaves * n_outputs), "values of leaves must be finite");
+    check_pure();
   }
 
  private:
@@ -127,15 +124,14 @@ struct Forest {
     }
   }
 
-  // Differences move one term of a projection: a column may stand in it once only.
-  void check_distinct() const {
-    std::vector<std::size_t> last(n_projections > 0 ? n_features : 0, n_projections);
-    for (std::size_t k = 0; k < n_projections; ++k) {
-      for (std::int32_t at = starts[k]; at < starts[k + 1]; ++at) {
-        require(last[features[at]] != k, "a projection names a column twice");
-        last[features[at]] = k;
-      }
+  // Predictions count pure leaves, differences read their values: both must agree.
+  void check_pure() const {
+    require(n_pure <= n_leaves && n_pure <= n_outputs, "n_pure exceeds the values");
+    bool unit = true;
+    for (std::size_t at = 0; at < n_pure * n_outputs; ++at) {
+      unit &= values[at] == (at % n_outputs == at / n_outputs ? 1.0 : 0.0);
     }
+    require(unit, "the first n_pure rows of values must be unit vectors");
   }
 };
 

@@ -14,7 +14,7 @@
 
 namespace jarf {
 
-// Gradients of one surrogate at every training row, `width` entries a row. Without `features` a
+// Gradients of one surrogate at every training row, `width` entries per row. Without `features` a
 // row is dense: width is the number of columns. A view.
 struct GradientSource {
   const float* values;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -31,7 +32,7 @@ struct GrownTree {
   std::vector<std::int32_t> features;
   std::vector<float> loadings;
   std::vector<double> values;
-  std::vector<std::int32_t> leaves;  // of each training row: the leaf it reached; -1: not in the tree
+  std::vector<std::int32_t> leaves;  // of each training row: its leaf; -1: not in the tree
 };
 
 // The names are those of the estimators' parameters.
@@ -42,8 +43,8 @@ struct Limits {
   std::size_t min_samples_leaf;
   double min_weight_fraction_leaf;
   double min_impurity_decrease;
-  std::size_t histogram_from;  // nodes of at least so many rows are searched in the columns' bins,
-  std::size_t sample_from;     // and of so many in bins made for each direction
+  std::size_t histogram_from;  // least rows of a node that is searched in the columns' bins
+  std::size_t sample_from;     // least rows of a node whose directions get bins of their own
 };
 
 // Thrown when the caller asked the growth to stop.
@@ -291,6 +292,9 @@ class Grower {
     if (direction.is_axis()) return direction.features[0];
     tree_.features.insert(tree_.features.end(), direction.features,
                           direction.features + direction.size);
+    if (tree_.features.size() > INT32_MAX) {
+      throw std::length_error("a tree has more than 2**31 loadings: limit its depth or leaves");
+    }
     tree_.loadings.insert(tree_.loadings.end(), direction.weights,
                           direction.weights + direction.size);
     tree_.starts.push_back(static_cast<std::int32_t>(tree_.features.size()));

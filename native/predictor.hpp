@@ -87,7 +87,8 @@ class Predictor {
         const AnyNode& node = nodes[leaves[lane]];
         if (is_leaf(node)) continue;
         moving = true;
-        leaves[lane] = node.child[Forest::side(node, value(node, rows + lane * forest_.n_features))];
+        const float* row = rows + lane * forest_.n_features;
+        leaves[lane] = node.child[Forest::side(node, value(node, row))];
       }
     }
   }

@@ -46,7 +46,8 @@ inline void project_rows(const Columns& columns, const Direction& direction,
 
 // The rotated columns of one node's rows, kept while its subtree grows. Larger nodes do without
 // and project every candidate anew: a tree never holds more than half of the rotated matrix, and of
-// a large one no more than a sixteenth. Nodes are ranges of the tree's rows; a split that moves rows moves their `places` too.
+// a large one no more than a sixteenth. Nodes are ranges of the tree's rows; a split that moves
+// rows moves their `places` too.
 class RotatedBlock {
  public:
   RotatedBlock(const Columns& columns, std::size_t n_rows)

@@ -283,7 +283,7 @@ class Sequence : public Proposal {
   std::size_t at_ = 0;
 };
 
-// A proposal for nodes of at least so many rows; smaller ones go without.
+// A proposal for nodes of at least `min_rows` rows; smaller ones go without.
 class LargeNodes : public Proposal {
  public:
   LargeNodes(std::size_t min_rows, std::unique_ptr<Proposal> inner)
@@ -309,7 +309,7 @@ struct AxesSpec : ProposalSpec {
   std::vector<double> chances;  // empty: all alike
   std::unique_ptr<Proposal> make(const Columns& columns) const override {
     if (!chances.empty() && chances.size() != columns.n_columns) {
-      throw std::invalid_argument("chances must be empty or have one entry a column");
+      throw std::invalid_argument("chances must be empty or have one entry per column");
     }
     return std::make_unique<Axes>(columns.n_columns, n_candidates, chances);
   }
@@ -322,10 +322,10 @@ struct SparseRandomSpec : ProposalSpec {
   std::vector<double> chances;  // empty: all alike
   std::unique_ptr<Proposal> make(const Columns& columns) const override {
     if (scales.size() != columns.n_columns) {
-      throw std::invalid_argument("scales must have one entry a column");
+      throw std::invalid_argument("scales must have one entry per column");
     }
     if (!chances.empty() && chances.size() != columns.n_columns) {
-      throw std::invalid_argument("chances must be empty or have one entry a column");
+      throw std::invalid_argument("chances must be empty or have one entry per column");
     }
     return std::make_unique<SparseRandom>(columns, n_candidates, mean_size, scales, chances);
   }

@@ -1,4 +1,4 @@
-// Sorting the values of a node: one 64-bit key a row, the value's bits above, the row below.
+// Sorting the values of a node: one 64-bit key per row, the value's bits above, the row below.
 #pragma once
 
 #include <algorithm>

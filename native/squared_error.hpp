@@ -51,7 +51,9 @@ class SquaredError {
   bool is_pure() const { return pure_; }
   double weight() const { return total_; }
   double score() const { return sum_ * sum_ / total_; }
-  NodeLabels labels() const { return {row_weights_.data(), nullptr, 0, centred_.data(), 1, nullptr}; }
+  NodeLabels labels() const {
+    return {row_weights_.data(), nullptr, 0, centred_.data(), 1, nullptr};
+  }
 
   std::int32_t leaf(std::vector<double>& values) const {
     values.push_back(mean_);

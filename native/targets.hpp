@@ -106,8 +106,8 @@ class NewtonSpec : public TargetSpec {
   std::size_t n_rows() const override { return n_rows_; }
   void check(const double* weights) const override {
     TargetSpec::check(weights);
-    check_responses(gradients_, weights, n_rows_, k_);
-    check_responses(hessians_, weights, n_rows_, k_);
+    check_responses(gradients_, weights, n_rows_, k_, "gradients");
+    check_responses(hessians_, weights, n_rows_, k_, "hessians");
     bool fine = true;
     double sum = 0.0;
     for (std::size_t i = 0; i < n_rows_; ++i) {
@@ -117,7 +117,7 @@ class NewtonSpec : public TargetSpec {
       }
     }
     require(fine, "hessians must not be negative");
-    require(std::isfinite(sum * sum / Newton<1>::kTiny),
+    require(std::isfinite(4.0 * sum * sum / Newton<1>::kTiny),  // room for rounding
             "gradients are too large: the square of their sum overflows when it is divided by a "
             "small hessian");
   }

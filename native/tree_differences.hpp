@@ -150,7 +150,7 @@ class TreeDifferences {
     const double shift = loading * (static_cast<double>(moved) - lane.centre[j]);
     const double reached = sum + shift, largest = size + std::fabs(loading * moved);
     const double epsilon = std::numeric_limits<float>::epsilon();
-    const double slack = static_cast<double>(n_terms + 2) * epsilon * (size + largest) + 1e-37;
+    const double slack = static_cast<double>(n_terms + 2) * (epsilon * (size + largest) + 1e-37);
     if (largest < 1e37 && std::fabs(reached - node.threshold) > slack) {
       return reached > node.threshold;
     }

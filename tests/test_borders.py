@@ -1,4 +1,4 @@
-"""The border of the compiled module: what does not fit is refused, never read past."""
+"""The border of the grower: what does not fit is rejected, never read past."""
 
 import numpy as np
 import pytest
@@ -7,9 +7,10 @@ kernels = pytest.importorskip("jarf._kernels")
 
 ROWS = np.array([[0.0, 1.0, 2.0, 3.0], [5.0, 5.0, 6.0, 7.0]], np.float32)  # column after column
 LABELS = np.array([0, 0, 1, 1], np.int32)
-LEAF = (-1, 0, 0, 0)
-CUT = (0, 0, 1, 2)
 NOTHING = np.empty((0, 0), np.float32)
+NO_PLACES = np.empty((0, 0), np.int32)
+STEPS = np.array([[1.0], [1.0], [-1.0], [-1.0]])
+ONES = np.ones((4, 1))
 
 
 def strided(array):
@@ -17,16 +18,16 @@ def strided(array):
     return np.repeat(array, 2, axis=-1)[..., ::2]
 
 
-def flipped(array):
-    """The same shape, with a negative stride."""
-    return array[::-1]
-
-
-def bins():
-    codes, n_bins = np.zeros((2, 4), np.uint8), np.zeros(2, np.int32)
-    lowest, highest = np.zeros((2, 256), np.float32), np.zeros((2, 256), np.float32)
-    kernels.bin_columns(ROWS, codes, lowest, highest, n_bins)
-    return {"codes": codes, "lowest": lowest, "highest": highest, "n_bins": n_bins}
+def bins(values=ROWS, **changed):
+    arrays = {
+        "codes": np.zeros((2, 4), np.uint8),
+        "lowest": np.zeros((2, 256), np.float32),
+        "highest": np.zeros((2, 256), np.float32),
+        "n_bins": np.zeros(2, np.int32),
+        **changed,
+    }
+    kernels.bin_columns(values, **arrays)
+    return arrays
 
 
 def columns(values=ROWS, **changed):
@@ -42,63 +43,45 @@ def sparse_random(mean_size=1.0, scales=None, chances=()):
     return kernels.SparseRandom(1, mean_size, scales, np.array(chances, float))
 
 
+def nested(depth):
+    """Axes within as many recipes, the innermost of which counts too."""
+    proposal = axes()
+    for level in range(depth - 1):
+        kind = level % 2
+        proposal = kernels.LargeNodes(1, proposal) if kind else kernels.Sequence([proposal])
+    return proposal
+
+
+def gini(labels=LABELS, n_classes=2):
+    return kernels.Gini(labels, n_classes)
+
+
+def squared(responses=((0.0,), (0.0,), (1.0,), (1.0,))):
+    return kernels.SquaredError(np.array(responses))
+
+
+def newton(gradients=STEPS, hessians=ONES, l2_regularization=0.0, min_hessian=0.0):
+    return kernels.Newton(
+        gradients, hessians, l2_regularization=l2_regularization, min_hessian=min_hessian
+    )
+
+
+def limits(**changed):
+    return kernels.Limits(**{"histogram_from": 1024, "sample_from": 1024, **changed})
+
+
 def grow(**changed):
     arguments = {
         "columns": columns(),
         "proposal": axes(),
-        "criterion": 0,
-        "labels": LABELS,
-        "responses": np.empty(0),
-        "n_classes": 2,
+        "target": gini(),
         "weights": np.ones(4),
         "seed": 0,
-        "max_depth": 9,
-        "max_leaves": 0,
-        "min_split": 2,
-        "min_leaf": 1,
-        "min_leaf_weight": 0.0,
-        "min_gain": 0.0,
-        "histogram_from": 1024,
-        "sample_from": 1024,
+        "limits": limits(),
+        "keep_leaves": False,
         "stop": np.zeros(1, np.uint8),
     }
     return kernels.grow_tree(**{**arguments, **changed})
-
-
-def oblique(**changed):
-    arrays = {
-        "nodes": np.array([(-2, 0, 1, 2), LEAF, (-1, 0, 1, 1)], np.int32),
-        "roots": np.zeros(1, np.int32),
-        "starts": np.array([0, 2], np.int32),
-        "features": np.array([0, 1], np.int32),
-        "loadings": np.ones(2, np.float32),
-        "values": np.eye(2),
-        "n_pure": 2,
-        "n_features": 2,
-    }
-    return kernels.CheckedObliqueForest(**{**arrays, **changed})
-
-
-def predict(rows=None, skip=None, sums=None):
-    rows = np.zeros((3, 2), np.float32) if rows is None else rows
-    skip = np.empty((0, 0), np.uint8) if skip is None else skip
-    kernels.add_predictions(oblique(), rows, skip, np.zeros((3, 2)) if sums is None else sums)
-
-
-def packed(nodes=(CUT, LEAF, LEAF), roots=(0,), values=((0.0,),), n_features=2):
-    return kernels.CheckedForest(
-        np.array(nodes, np.int32).reshape(-1, 4),
-        np.array(roots, np.int32),
-        np.array(values, np.float64),
-        n_features,
-    )
-
-
-def differences(output=(), **changed):
-    rows = np.zeros((3, 2), np.float32)
-    arrays = {"centre": rows, "upper": rows, "lower": rows, "sums": np.zeros((3, 1, 2))}
-    arrays["output"] = np.array(output, np.int32)
-    kernels.tree_differences(packed(), **{**arrays, **changed})
 
 
 def rotated(**changed):
@@ -132,137 +115,91 @@ def capsule(name):
     return cython_lapack.__pyx_capi__[name]
 
 
-def outer(**changed):
-    arrays = {"rows": np.ones((3, 2)), "weights": np.empty(0), "total": np.zeros((2, 2))}
-    kernels.add_outer_products(**{**arrays, **changed})
+TARGETS = {
+    "Gini": gini,
+    "Entropy": lambda: kernels.Entropy(LABELS, 2),
+    "SquaredError": squared,
+    "SquaredError of two": lambda: squared([[0, 1.0]] * 2 + [[1, 0.0]] * 2),
+    "Newton": newton,
+    "Newton of two": lambda: newton(np.repeat(STEPS, 2, 1), np.repeat(ONES, 2, 1), 1.0, 0.5),
+}
+
+
+@pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS.keys())
+def test_targets_that_fit_grow_trees(target):
+    words, weights, gains, *_, leaves = grow(target=target(), keep_leaves=True)
+    nodes = words.reshape(-1, 4)
+    assert nodes[0, 0] in (0, 1)
+    assert weights.tolist() == [4, 2, 2]
+    assert gains[0] > 0
+    assert leaves.tolist() == [1, 1, 2, 2]
 
 
 def test_what_fits_passes():
-    words, weights, *_ = grow()
-    assert words.reshape(-1, 4)[0, 0] in (0, 1)
-    assert weights[0] == 4
-    predict()
-    differences()
-    differences(output=[0, 0, 0])
+    assert len(grow()[-1]) == 0
     grow(columns=rotated())
-    outer()
+    grow(columns=columns(codes=np.empty((0, 0), np.uint8)))
     grow(proposal=kernels.Sequence([axes(), draws(), canonical(capsule("dsyev"))]))
+    grow(proposal=nested(16))
+    grow(limits=limits(max_depth=None, max_leaf_nodes=None))
 
 
 INT64 = np.int64
 NAN, INF = np.nan, np.inf
 HOSTILE = {
-    "nodes of 64 bits": lambda: oblique(nodes=np.array([LEAF], INT64)),
-    "nodes of floats": lambda: oblique(nodes=np.array([LEAF], np.float32)),
-    "nodes with a stride": lambda: oblique(nodes=strided(np.array([LEAF], np.int32))),
-    "nodes of one dimension": lambda: oblique(nodes=np.array(LEAF, np.int32)),
-    "nodes that are a list": lambda: oblique(nodes=[LEAF]),
-    "roots that are none": lambda: oblique(roots=None),
-    "values of float32": lambda: oblique(values=np.eye(2, dtype=np.float32)),
-    "values in Fortran's order": lambda: oblique(values=np.asfortranarray(np.ones((3, 2)))),
-    "a negative number of pure leaves": lambda: oblique(n_pure=-1),
-    "rows of float64": lambda: predict(np.zeros((3, 2))),
-    "rows with a stride": lambda: predict(strided(np.zeros((3, 2), np.float32))),
-    "rows upside down": lambda: predict(flipped(np.zeros((3, 2), np.float32))),
-    "sums of float32": lambda: predict(sums=np.zeros((3, 2), np.float32)),
-    "sums that cannot be written": lambda: predict(sums=np.broadcast_to(0.0, (3, 2))),
-    "labels of 64 bits": lambda: grow(labels=LABELS.astype(INT64)),
+    "labels of 64 bits": lambda: gini(LABELS.astype(INT64)),
+    "labels with a stride": lambda: gini(np.repeat(LABELS, 2)[::2]),
+    "labels of two dimensions": lambda: gini(LABELS[:, None]),
+    "labels of entropy of 64 bits": lambda: kernels.Entropy(LABELS.astype(INT64), 2),
+    "a negative number of classes": lambda: gini(n_classes=-1),
+    "responses of float32": lambda: squared(np.zeros((4, 1), np.float32)),
+    "responses of one dimension": lambda: squared(np.zeros(4)),
+    "responses with a stride": lambda: kernels.SquaredError(np.zeros((4, 2))[:, ::2]),
+    "gradients of float32": lambda: newton(STEPS.astype(np.float32)),
+    "gradients of one dimension": lambda: newton(STEPS[:, 0].copy()),
+    "hessians with a stride": lambda: newton(hessians=np.ones((4, 2))[:, ::2]),
+    "hessians that are none": lambda: newton(hessians=None),
+    "a penalty that is none": lambda: newton(l2_regularization=None),
+    "limits by position": lambda: kernels.Limits(3),
+    "limits without sizes": lambda: kernels.Limits(max_depth=3),
+    "another limit": lambda: limits(max_leaves=3),
+    "a negative depth": lambda: limits(max_depth=-1),
+    "negative leaves": lambda: limits(min_samples_leaf=-1),
+    "a fraction of rows": lambda: limits(min_samples_split=0.5),
     "weights of float32": lambda: grow(weights=np.ones(4, np.float32)),
     "weights with a stride": lambda: grow(weights=np.ones(8)[::2]),
     "a stop flag of another type": lambda: grow(stop=np.zeros(1)),
-    "a negative depth": lambda: grow(max_depth=-1),
     "a seed below zero": lambda: grow(seed=-1),
     "no proposal": lambda: grow(proposal=None),
+    "no target": lambda: grow(target=None),
+    "a target that is an array": lambda: grow(target=LABELS),
+    "limits that are a dict": lambda: grow(limits={"max_depth": 3}),
     "columns that are an array": lambda: grow(columns=ROWS),
     "matrix of float64": lambda: columns(ROWS.astype(float)),
     "matrix with a stride": lambda: columns(strided(ROWS)),
     "codes of 32 bits": lambda: columns(codes=np.zeros((2, 4), np.int32)),
-    "centre of float64": lambda: differences(centre=np.zeros((3, 2))),
-    "upper with a stride": lambda: differences(upper=strided(np.zeros((3, 2), np.float32))),
+    "limits of bins of float64": lambda: columns(lowest=bins()["lowest"].astype(float)),
+    "numbers of bins of 64 bits": lambda: columns(n_bins=np.ones(2, INT64)),
+    "a matrix to bin of float64": lambda: bins(ROWS.astype(float)),
+    "codes to write of 32 bits": lambda: bins(codes=np.zeros((2, 4), np.int32)),
+    "rotated matrix of float64": lambda: rotated(values=ROWS.astype(float)),
+    "rotated starts of 64 bits": lambda: rotated(starts=np.array([0, 2, 3], INT64)),
     "chances that are a list": lambda: kernels.Axes(1, [1.0]),
     "scales of float64": lambda: sparse_random(scales=np.ones(2)),
     "an inner proposal that is none": lambda: kernels.LargeNodes(1, None),
-    "outer products of float32": lambda: outer(rows=np.ones((3, 2), np.float32)),
-    "a total that is a copy": lambda: outer(total=strided(np.zeros((2, 2)))),
+    "gradients of a surrogate of float64": lambda: kernels.Gradients(np.ones((4, 2)), NO_PLACES, 2),
+    "a proposal without a kind": lambda: kernels.Proposal(),
+    "a target without a kind": lambda: kernels.Target(),
 }
 
 
 @pytest.mark.parametrize("call", HOSTILE.values(), ids=HOSTILE.keys())
 def test_other_types_and_strides_are_refused(call):
-    with pytest.raises(TypeError, match="incompatible function arguments"):
+    with pytest.raises(TypeError, match=r"incompatible function arguments|no constructor"):
         call()
 
 
 REFUSED = {
-    # trees that a walk would leave, or never end in
-    "a node that is its own child": (lambda: packed([(0, 0, 0, 1), LEAF]), "earlier node"),
-    "a cycle": (lambda: packed([CUT, (0, 0, 0, 2), LEAF]), "earlier node"),
-    "a truncated tree": (lambda: packed([CUT, LEAF]), "outside the forest"),
-    "a negative child": (lambda: packed([(0, 0, 1, -3), LEAF]), "outside the forest"),
-    "a negative feature": (lambda: packed([(-2, 0, 1, 2), LEAF, LEAF]), "outside the forest"),
-    "a feature beyond": (lambda: packed([(2, 0, 1, 2), LEAF, LEAF]), "outside the forest"),
-    "a leaf without value": (lambda: packed([(-1, 0, 5, 5)]), "outside the forest"),
-    "a leaf of negative value": (lambda: packed([(-1, 0, -1, -1)]), "outside the forest"),
-    "a root beyond": (lambda: packed(roots=[3]), "root 0 lies outside"),
-    "a negative root": (lambda: packed(roots=[-1]), "root 0 lies outside"),
-    "no feature": (lambda: packed([LEAF], n_features=0), "at least one feature"),
-    "values that are NaN": (lambda: packed(values=[[NAN]]), "must be finite"),
-    "five words a node": (lambda: oblique(nodes=np.zeros((1, 5), np.int32)), "four 32-bit words"),
-    "an oblique cycle": (
-        lambda: oblique(nodes=np.array([(-2, 0, 1, 0), LEAF], np.int32)),
-        "earlier node",
-    ),
-    "a projection beyond": (
-        lambda: oblique(nodes=np.array([(-3, 0, 1, 2), LEAF, LEAF], np.int32)),
-        "outside the forest",
-    ),
-    "roots that descend": (
-        lambda: oblique(
-            nodes=np.array([LEAF, (-2, 0, 2, 3), LEAF, LEAF], np.int32),
-            roots=np.array([1, 0], np.int32),
-        ),
-        "roots must ascend",
-    ),
-    "a child in another tree": (
-        lambda: oblique(
-            nodes=np.array([(-2, 0, 1, 2), LEAF, LEAF], np.int32),
-            roots=np.array([0, 2], np.int32),
-        ),
-        "another tree",
-    ),
-    "starts that end early": (lambda: oblique(starts=np.array([0, 1], np.int32)), "projection"),
-    "starts that end late": (lambda: oblique(starts=np.array([0, 9], np.int32)), "projection"),
-    "starts that fall": (lambda: oblique(starts=np.array([0, 3, 2], np.int32)), "projection"),
-    "negative starts": (lambda: oblique(starts=np.array([-1, 2], np.int32)), "projection"),
-    "no starts": (lambda: oblique(starts=np.empty(0, np.int32)), "starts must not be empty"),
-    "a loading too few": (lambda: oblique(loadings=np.ones(1, np.float32)), "one length"),
-    "a column beyond": (lambda: oblique(features=np.array([0, 2], np.int32)), "projection"),
-    "a negative column": (lambda: oblique(features=np.array([0, -1], np.int32)), "projection"),
-    "infinite leaves": (lambda: oblique(values=np.full((2, 2), INF)), "must be finite"),
-    "too many pure leaves": (lambda: oblique(n_pure=3), "n_pure"),
-    # rows, probes and what is written to
-    "rows of another width": (lambda: predict(np.zeros((3, 3), np.float32)), "number of columns"),
-    "sums too short": (lambda: predict(sums=np.zeros((2, 2))), "sums must have"),
-    "sums too narrow": (lambda: predict(sums=np.zeros((3, 1))), "sums must have"),
-    "skip too short": (lambda: predict(skip=np.zeros((1, 2), np.uint8)), "skip must have"),
-    "skip with a stride": (lambda: predict(skip=strided(np.zeros((1, 3), np.uint8))), "side by"),
-    "skip upside down": (lambda: predict(skip=flipped(np.zeros((3, 3), np.uint8))), "skip must"),
-    "leaves too narrow": (
-        lambda: kernels.find_leaves(
-            oblique(), np.zeros((3, 2), np.float32), np.zeros((3, 0), INT64)
-        ),
-        "leaves must have",
-    ),
-    "probes of two shapes": (
-        lambda: differences(upper=np.zeros((2, 2), np.float32)),
-        "one shape",
-    ),
-    "an output too few": (lambda: differences(output=[0, 0]), "one output a row"),
-    "an output beyond": (lambda: differences(output=[0, 1, 0]), "does not have"),
-    "a negative output": (lambda: differences(output=[0, -1, 0]), "does not have"),
-    "sums of another shape": (lambda: differences(sums=np.zeros((3, 2, 2))), "sums must have"),
-    "a total of another size": (lambda: outer(total=np.zeros((3, 3))), "total must be"),
-    "a weight too few": (lambda: outer(weights=np.ones(2)), "one a row"),
     # training data
     "no row": (lambda: columns(np.empty((2, 0), np.float32)), "must not be empty"),
     "NaN in the matrix": (lambda: columns(np.full((2, 4), NAN, np.float32)), "must be finite"),
@@ -283,21 +220,46 @@ REFUSED = {
         lambda: columns(n_bins=np.full(2, np.iinfo(np.int32).min, np.int32)),
         "between 1 and 256",
     ),
-    "a label too few": (lambda: grow(labels=LABELS[:3].copy()), "one entry a row"),
-    "a negative label": (lambda: grow(labels=LABELS - 1), "between 0 and"),
-    "a label beyond": (lambda: grow(labels=LABELS + 1), "between 0 and"),
-    "no classes": (lambda: grow(n_classes=0), "between 0 and"),
-    "another criterion": (lambda: grow(criterion=3), "criterion must"),
-    "a negative criterion": (lambda: grow(criterion=-1), "criterion must"),
-    "no responses": (lambda: grow(criterion=2), "one entry a row"),
-    "responses that are NaN": (lambda: grow(criterion=2, responses=np.full(4, NAN)), "NaN or too"),
-    "responses too large": (lambda: grow(criterion=2, responses=np.full(4, 1e200)), "too large"),
+    "codes to write too short": (lambda: bins(codes=np.zeros((2, 3), np.uint8)), "every column"),
+    "bins to write too few": (lambda: bins(highest=np.zeros((2, 9), np.float32)), "every column"),
+    "NaN to bin": (lambda: bins(np.full((2, 4), NAN, np.float32)), "must be finite"),
+    "a label too few": (lambda: grow(target=gini(LABELS[:3].copy())), "one entry per row"),
+    "a negative label": (lambda: gini(LABELS - 1), "between 0 and"),
+    "a label beyond": (lambda: gini(LABELS + 1), "between 0 and"),
+    "a label beyond of entropy": (lambda: kernels.Entropy(LABELS + 1, 2), "between 0 and"),
+    "no classes": (lambda: gini(n_classes=0), "between 0 and"),
+    "no responses": (lambda: squared(np.empty((4, 0))), "must be a response"),
+    "a response too few": (lambda: grow(target=squared(np.zeros((3, 1)))), "one entry per row"),
+    "responses that are NaN": (lambda: grow(target=squared(np.full((4, 1), NAN))), "NaN or too"),
+    "responses too large": (lambda: grow(target=squared(np.full((4, 2), 1e200))), "responses are"),
+    "no gradients": (lambda: newton(np.empty((4, 0)), np.empty((4, 0))), "must be an output"),
+    "a gradient too few": (
+        lambda: grow(target=newton(STEPS[:3], ONES[:3])),
+        "one entry per row",
+    ),
+    "a hessian too few": (lambda: newton(hessians=ONES[:3]), "must have one shape"),
+    "hessians of more outputs": (lambda: newton(hessians=np.ones((4, 2))), "must have one shape"),
+    "a negative penalty": (lambda: newton(l2_regularization=-1.0), "l2_regularization"),
+    "an infinite penalty": (lambda: newton(l2_regularization=INF), "l2_regularization"),
+    "a least hessian of NaN": (lambda: newton(min_hessian=NAN), "min_hessian"),
+    "gradients that are NaN": (lambda: grow(target=newton(STEPS * NAN)), "gradients are NaN"),
+    "gradients too large": (lambda: grow(target=newton(STEPS * 1e200)), "gradients are NaN or too"),
+    "steps too large": (lambda: grow(target=newton(STEPS * 1e150)), "small hessian"),
+    "hessians that are NaN": (lambda: grow(target=newton(hessians=ONES * NAN)), "hessians are NaN"),
+    "negative hessians": (lambda: grow(target=newton(hessians=-ONES)), "must not be negative"),
+    "a weight too many": (lambda: grow(weights=np.ones(5)), "weights must have one entry per row"),
     "a weight of NaN": (lambda: grow(weights=np.array([1, 1, NAN, 1])), "negative or NaN"),
     "a negative weight": (lambda: grow(weights=np.array([1.0, 1, -1, 1])), "negative or NaN"),
     "infinite weights": (lambda: grow(weights=np.full(4, INF)), "weights are too large"),
     "no weight": (lambda: grow(weights=np.zeros(4)), "above zero"),
     "two flags": (lambda: grow(stop=np.zeros(2, np.uint8)), "one flag"),
-    "leaves of no row": (lambda: grow(min_leaf=0), "at least 1"),
+    "leaves of no row": (lambda: limits(min_samples_leaf=0), "min_samples_leaf must be at least"),
+    "no leaf": (lambda: limits(max_leaf_nodes=0), "max_leaf_nodes must be at least 1"),
+    "a negative share": (lambda: limits(min_weight_fraction_leaf=-0.1), "between 0 and 1"),
+    "a share above one": (lambda: limits(min_weight_fraction_leaf=1.5), "between 0 and 1"),
+    "a share of NaN": (lambda: limits(min_weight_fraction_leaf=NAN), "between 0 and 1"),
+    "a negative decrease": (lambda: limits(min_impurity_decrease=-1.0), "must not be negative"),
+    "a decrease of NaN": (lambda: limits(min_impurity_decrease=NAN), "must not be negative"),
     "rotated starts that end late": (
         lambda: rotated(starts=np.array([0, 9], np.int32)),
         "projection",
@@ -309,8 +271,16 @@ REFUSED = {
         lambda: rotated(values=np.full((2, 4), NAN, np.float32)),
         "finite",
     ),
+    "a rotated column of one twice": (
+        lambda: rotated(features=np.ones(3, np.int32)),
+        "names a column twice",
+    ),
     "sums of rotated columns": (
         lambda: grow(columns=rotated(), proposal=sparse_random()),
+        "only Axes",
+    ),
+    "a sequence over rotated columns": (
+        lambda: grow(columns=rotated(), proposal=kernels.Sequence([axes()])),
         "only Axes",
     ),
     # proposals
@@ -334,11 +304,15 @@ REFUSED = {
     ),
     "gradients of other rows": (lambda: grow(proposal=draws([gradients([[1, 2]])])), "belong"),
     "gradients of other columns": (lambda: gradients(n_features=3), "dense"),
-    "gradients that are NaN": (lambda: gradients([[NAN, 1]] * 4), "finite"),
+    "drawn gradients that are NaN": (lambda: gradients([[NAN, 1]] * 4), "finite"),
     "a gradient's column beyond": (lambda: gradients(features=[[0, 2]] * 4), "not there"),
     "a gradient's negative column": (lambda: gradients(features=[[0, -1]] * 4), "not there"),
     "no source": (lambda: draws([]), "need a source"),
     "a source that is none": (lambda: draws([None]), "None"),
+    "gradients without rows": (lambda: draws(n_rows=0), "at least one row"),
+    "draws of other columns": (lambda: grow(proposal=draws(spreads=(1, 1, 1))), "belong"),
+    "17 nested proposals": (lambda: nested(17), "nested more than 16 deep"),
+    "100,000 nested proposals": (lambda: nested(100_000), "nested more than 16 deep"),
     "an empty sequence": (lambda: kernels.Sequence([]), "at least one"),
     "a sequence of none": (lambda: kernels.Sequence([axes(), None]), "None"),
     "another function of LAPACK": (lambda: canonical(capsule("dgesv")), "another function"),
@@ -353,5 +327,14 @@ def test_broken_arrays_are_refused_with_the_reason(call, reason):
 
 
 def test_more_rows_in_a_leaf_than_there_are_is_one_leaf():
-    words, *_ = grow(min_leaf=2**63)
+    words, *_ = grow(limits=limits(min_samples_leaf=2**63))
     assert len(words) == 4
+
+
+def test_the_flag_stops_the_growth():
+    values = np.random.default_rng(0).normal(size=(2, 50_000)).astype(np.float32)
+    none = np.empty(0, np.int32)
+    plain = kernels.TrainingColumns(values, np.empty((0, 0), np.uint8), NOTHING, NOTHING, none)
+    labels = (np.arange(50_000) % 2).astype(np.int32)
+    with pytest.raises(kernels.Stopped, match="was stopped"):
+        grow(columns=plain, target=gini(labels), weights=np.ones(50_000), stop=np.ones(1, np.uint8))

@@ -1,25 +1,26 @@
-// Generated cases for the fuzz target and the thread test: numbers at the edge, forests whole and
-// broken, training tables. Everything lives in vectors of exactly its size, so that
-// AddressSanitizer sees the first byte beyond.
+// Generated cases for the fuzz target and the thread test: numbers at the edge, and forests, whole
+// and broken. All arrays are vectors of exactly their size, so that AddressSanitizer sees the first
+// byte beyond.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <memory>
+#include <numeric>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
-#include "../border.hpp"
-#include "../canonical.hpp"
-#include "../gradient_draws.hpp"
-#include "../grower.hpp"
-#include "../predictor.hpp"
+#include "../forest.hpp"
 #include "../rng.hpp"
-#include "../tree_differences.hpp"
 
 namespace jarf_tests {
+
+// What a kernel promises about its answer.
+inline void promise(bool kept, const char* what) {
+  if (!kept) throw std::logic_error(what);
+}
 
 class Dice : public jarf::Rng {
  public:
@@ -44,13 +45,17 @@ class Dice : public jarf::Rng {
     if (one_in(12)) return one_in(2) ? HUGE_VALF : -HUGE_VALF;
     return number();
   }
+  // Around the smallest normal number of float32: flush-to-zero makes most of them equal.
+  float subnormal() { return static_cast<float>(normal() * 1e-38); }
+
   std::int32_t any_index(std::size_t bound) {
     const std::int32_t edges[] = {-1, -2, INT32_MIN, INT32_MAX, static_cast<std::int32_t>(bound)};
-    return one_in(8) ? edges[below(5)] : static_cast<std::int32_t>(below(bound > 0 ? bound : 1));
+    return one_in(8) ? edges[below(5)] : index(bound > 0 ? bound : 1);
+  }
+  std::int32_t index(std::size_t bound) {
+    return static_cast<std::int32_t>(below(static_cast<std::uint32_t>(bound)));
   }
 };
-
-// --- a fitted forest ---------------------------------------------------------------------------
 
 struct ForestArrays {
   std::vector<jarf::Node> nodes;
@@ -60,13 +65,11 @@ struct ForestArrays {
   std::size_t n_outputs = 1, n_features = 1, n_pure = 0;
 
   std::size_t n_leaves() const { return values.size() / n_outputs; }
-  jarf::PackedForest packed() const {
-    return {nodes.data(), nodes.size(), roots.data(), roots.size(), values.data(), n_leaves(),
-            n_outputs};
-  }
-  jarf::ObliqueForest oblique() const {
-    return {packed(), starts.data(), starts.size() - 1, features.data(), loadings.data(),
-            loadings.size(), n_pure};
+  std::size_t n_projections() const { return starts.size() - 1; }
+  jarf::Forest view() const {
+    return {nodes.data(),  nodes.size(),    roots.data(),    roots.size(),    values.data(),
+            n_leaves(),    n_outputs,       starts.data(),   n_projections(), features.data(),
+            loadings.data(), loadings.size(), n_pure,          n_features};
   }
 };
 
@@ -74,15 +77,14 @@ struct ForestArrays {
 inline std::int32_t add_tree(Dice& dice, ForestArrays& forest, std::size_t depth) {
   const auto at = static_cast<std::int32_t>(forest.nodes.size());
   forest.nodes.push_back({-1, 0.0f, {0, 0}});
-  if (depth == 0 || dice.one_in(4)) {
-    const auto leaf = static_cast<std::int32_t>(dice.below(forest.n_leaves()));
+  if (depth == 0 || dice.one_in(6)) {
+    const std::int32_t leaf = dice.index(forest.n_leaves());
     forest.nodes[at].child[0] = forest.nodes[at].child[1] = leaf;
     return at;
   }
-  const std::size_t n_projections = forest.starts.size() - 1;
-  std::int32_t feature = static_cast<std::int32_t>(dice.below(forest.n_features));
-  if (n_projections > 0 && dice.one_in(2)) {
-    feature = -2 - static_cast<std::int32_t>(dice.below(n_projections));
+  std::int32_t feature = dice.index(forest.n_features);
+  if (forest.n_projections() > 0 && dice.one_in(2)) {
+    feature = -2 - dice.index(forest.n_projections());
   }
   const float threshold = dice.number();
   const std::int32_t left = add_tree(dice, forest, depth - 1);
@@ -91,215 +93,97 @@ inline std::int32_t add_tree(Dice& dice, ForestArrays& forest, std::size_t depth
   return at;
 }
 
+// Projections of a few columns, or of more than a widened node holds.
 inline void add_projections(Dice& dice, ForestArrays& forest, std::size_t n_projections) {
+  std::vector<std::int32_t> columns(forest.n_features);
+  std::iota(columns.begin(), columns.end(), 0);
   for (std::size_t k = n_projections; k > 0; --k) {
-    for (std::size_t size = dice.between(1, 3); size > 0; --size) {
-      forest.features.push_back(static_cast<std::int32_t>(dice.below(forest.n_features)));
-      forest.loadings.push_back(dice.any_number());
+    const std::size_t most = dice.one_in(3) ? 9 : 3;
+    const std::size_t size = dice.between(1, std::min(most, columns.size()));
+    for (std::size_t at = 0; at < size; ++at) {
+      std::swap(columns[at], columns[dice.between(at, columns.size() - 1)]);
+      forest.features.push_back(columns[at]);
+      forest.loadings.push_back(dice.one_in(4) ? dice.any_number()
+                                               : static_cast<float>(dice.normal()));
     }
     forest.starts.push_back(static_cast<std::int32_t>(forest.features.size()));
   }
 }
 
-inline ForestArrays make_forest(Dice& dice, bool oblique) {
+inline ForestArrays make_forest(Dice& dice) {
   ForestArrays forest;
-  forest.n_features = dice.between(1, 5);
+  forest.n_features = dice.one_in(20) ? dice.between(60, 140) : dice.between(1, 10);
   forest.n_outputs = dice.between(1, 3);
   forest.values.resize(dice.between(1, 6) * forest.n_outputs);
   for (double& value : forest.values) value = dice.normal();
-  if (oblique) {
-    add_projections(dice, forest, dice.below(4));
-    forest.n_pure = dice.below(std::min(forest.n_leaves(), forest.n_outputs) + 1);
+  forest.n_pure = dice.below(
+      static_cast<std::uint32_t>(std::min(forest.n_leaves(), forest.n_outputs) + 1));
+  for (std::size_t at = 0; at < forest.n_pure * forest.n_outputs; ++at) {
+    forest.values[at] = at % forest.n_outputs == at / forest.n_outputs;
   }
+  if (!dice.one_in(3)) add_projections(dice, forest, dice.between(1, 6));
   for (std::size_t tree = dice.between(1, 3); tree > 0; --tree) {
-    forest.roots.push_back(add_tree(dice, forest, dice.below(5)));
+    forest.roots.push_back(add_tree(dice, forest, dice.below(6)));
   }
+  forest.nodes.shrink_to_fit();
+  forest.features.shrink_to_fit();
+  forest.loadings.shrink_to_fit();
   return forest;
 }
 
-// One to three strokes at a whole forest: some leave it whole, most do not.
+// One stroke at a random place: some leave the forest whole, most do not.
 inline void damage(Dice& dice, ForestArrays& forest) {
-  for (std::size_t stroke = dice.between(1, 3); stroke > 0; --stroke) {
-    jarf::Node& node = forest.nodes[dice.below(forest.nodes.size())];
-    switch (dice.below(9)) {
-      case 0: node.feature = dice.any_index(forest.n_features); break;
-      case 1: node.child[dice.below(2)] = dice.any_index(forest.nodes.size()); break;
-      case 2: node.threshold = dice.any_number(); break;
-      case 3:
-        forest.roots[dice.below(forest.roots.size())] = dice.any_index(forest.nodes.size());
-        break;
-      case 4: forest.values.resize(forest.n_outputs * dice.below(forest.n_leaves() + 1)); break;
-      case 5: if (forest.nodes.size() > 1) forest.nodes.pop_back(); break;
-      case 6: if (!forest.features.empty()) {
-        forest.features[dice.below(forest.features.size())] = dice.any_index(forest.n_features);
-      } break;
-      case 7: forest.starts[dice.below(forest.starts.size())] = dice.any_index(9); break;
-      default: if (!forest.values.empty()) forest.values.back() = HUGE_VAL;
-    }
-    if (forest.nodes.empty()) return;
+  jarf::Node& node = forest.nodes[dice.index(forest.nodes.size())];
+  switch (dice.below(7)) {
+    case 0: node.feature = dice.any_index(forest.n_features); break;
+    case 1: node.child[dice.below(2)] = dice.any_index(forest.nodes.size()); break;
+    case 2: node.threshold = dice.any_number(); break;
+    case 3: forest.roots[dice.index(forest.roots.size())] = dice.any_index(forest.nodes.size());
+      break;
+    case 4: forest.values.resize(forest.n_outputs * dice.index(forest.n_leaves() + 1)); break;
+    case 5: if (!forest.features.empty()) {
+      forest.features[dice.index(forest.features.size())] = dice.any_index(forest.n_features);
+    } break;
+    default: forest.starts[dice.index(forest.starts.size())] = dice.any_index(9);
   }
-  forest.nodes.shrink_to_fit();
   forest.values.shrink_to_fit();
 }
 
-// --- a training table --------------------------------------------------------------------------
-
-struct TableArrays {
-  std::size_t n_rows, n_columns, n_classes;
-  std::vector<float> values, lowest, highest;
-  std::vector<std::uint8_t> codes;
-  std::vector<std::int32_t> n_bins, labels;
-  std::vector<double> responses, weights;
-  ForestArrays projections;  // of a rotated table, else none
-  jarf::Rotation rotation{};
-
-  bool rotated() const { return projections.starts.size() > 1; }
-  jarf::Columns columns() {
-    jarf::Columns view{values.data(), n_rows, n_columns};
-    if (rotated()) {
-      rotation = {projections.starts.data(), projections.features.data(),
-                  projections.loadings.data()};
-      view.rotation = &rotation;
-      view.n_columns = projections.starts.size() - 1;
-      return view;
-    }
-    if (codes.empty()) return view;
-    view.codes = codes.data();
-    view.lowest = lowest.data();
-    view.highest = highest.data();
-    view.n_bins = n_bins.data();
-    return view;
-  }
-};
-
-inline TableArrays make_table(Dice& dice, std::size_t most_rows) {
-  TableArrays table;
-  table.n_rows = dice.between(1, most_rows);
-  table.n_columns = dice.between(1, 4);
-  table.n_classes = dice.between(1, 4);
-  table.values.resize(table.n_rows * table.n_columns);
-  const bool wild = dice.one_in(2);
-  for (float& value : table.values) {
-    value = wild ? dice.number() : static_cast<float>(dice.normal());
-  }
-  for (std::size_t i = 0; i < table.n_rows; ++i) {
-    table.labels.push_back(static_cast<std::int32_t>(dice.below(table.n_classes)));
-    table.responses.push_back(wild ? dice.number() : dice.normal());
-    table.weights.push_back(dice.one_in(4) ? dice.below(3) : wild ? std::fabs(dice.number()) : 1.0);
-  }
-  return table;
-}
-
-inline void add_bins(TableArrays& table) {
-  table.codes.resize(table.values.size());
-  table.lowest.resize(table.n_columns * jarf::kMaxBins);
-  table.highest.resize(table.n_columns * jarf::kMaxBins);
-  std::vector<float> sorted;
-  for (std::size_t j = 0; j < table.n_columns; ++j) {
-    table.n_bins.push_back(jarf::bin_column(
-        table.values.data() + j * table.n_rows, table.n_rows, table.codes.data() + j * table.n_rows,
-        table.lowest.data() + j * jarf::kMaxBins, table.highest.data() + j * jarf::kMaxBins,
-        sorted));
-  }
-}
-
-// --- proposals ---------------------------------------------------------------------------------
-
-// Jacobi rotations behind LAPACK's signature: no library is needed here.
-inline void small_dsyev(char*, char*, int* size, double* a, int*, double* w, double*, int*,
-                        int* info) {
-  const int n = *size;
-  std::vector<double> v(n * n, 0.0), order;
-  for (int i = 0; i < n; ++i) v[i * n + i] = 1.0;
-  for (int sweep = 0; sweep < 30; ++sweep) {
-    for (int p = 0; p < n; ++p) {
-      for (int q = p + 1; q < n; ++q) {
-        if (!(std::fabs(a[p * n + q]) > 0.0)) continue;
-        const double theta = 0.5 * std::atan2(2.0 * a[p * n + q], a[q * n + q] - a[p * n + p]);
-        const double c = std::cos(theta), s = std::sin(theta);
-        const auto turn = [&](double& x, double& y) {
-          const double old = x;
-          x = c * old - s * y;
-          y = s * old + c * y;
-        };
-        for (int k = 0; k < n; ++k) turn(a[p * n + k], a[q * n + k]);
-        for (int k = 0; k < n; ++k) turn(a[k * n + p], a[k * n + q]);
-        for (int k = 0; k < n; ++k) turn(v[p * n + k], v[q * n + k]);
+// A stroke after which the forest must be rejected; false where it has nothing to strike at.
+inline bool break_for_sure(Dice& dice, ForestArrays& forest) {
+  const std::size_t at = dice.index(forest.nodes.size());
+  jarf::Node& node = forest.nodes[at];
+  const auto n_features = static_cast<std::int32_t>(forest.n_features);
+  const bool is_leaf = jarf::Forest::is_leaf(node), has_terms = !forest.features.empty();
+  switch (dice.below(15)) {
+    case 0: node.feature = dice.one_in(2) ? n_features : INT32_MAX; return true;
+    case 1: node.feature = dice.one_in(2) ? -2 - static_cast<std::int32_t>(forest.n_projections())
+                                          : INT32_MIN; return true;
+    case 2: node.child[is_leaf ? 0 : dice.below(2)] = is_leaf ? -1 : static_cast<std::int32_t>(at);
+      return true;
+    case 3: node.child[0] = static_cast<std::int32_t>(is_leaf ? forest.n_leaves()
+                                                              : forest.nodes.size()); return true;
+    case 4: forest.roots.front() = dice.one_in(2) ? 1 : -1; return true;
+    case 5: forest.roots.back() = static_cast<std::int32_t>(forest.nodes.size()); return true;
+    case 6: forest.roots.push_back(forest.roots.back()); return true;
+    case 7: forest.starts.back() += dice.one_in(2) ? 1 : -1; return true;
+    case 8: forest.starts.front() = -1; return true;
+    case 9: forest.values.back() = dice.one_in(2) ? HUGE_VAL : std::nan(""); return true;
+    case 10: forest.n_pure = std::max(forest.n_leaves(), forest.n_outputs) + 1; return true;
+    case 11: forest.nodes.pop_back(); forest.nodes.shrink_to_fit(); return true;
+    case 12: if (has_terms) forest.features.back() = dice.one_in(2) ? -1 : n_features;
+      return has_terms;
+    case 13: if (forest.n_pure > 0) forest.values[0] = 0.5;
+      return forest.n_pure > 0;
+    default:  // the last column of a projection stands in it twice
+      for (std::size_t k = forest.n_projections(); k > 0; --k) {
+        const std::int32_t last = forest.starts[k] - 1;
+        if (last == forest.starts[k - 1]) continue;
+        forest.features[last] = forest.features[last - 1];
+        return true;
       }
-    }
+      return false;
   }
-  std::vector<int> rank(n);
-  for (int i = 0; i < n; ++i) rank[i] = i;
-  const std::vector<double> turned(a, a + n * n);
-  std::sort(rank.begin(), rank.end(),
-            [&](int i, int j) { return turned[i * n + i] < turned[j * n + j]; });
-  for (int i = 0; i < n; ++i) {
-    w[i] = turned[rank[i] * n + rank[i]];
-    for (int k = 0; k < n; ++k) a[i * n + k] = v[rank[i] * n + k];
-  }
-  *info = 0;
 }
-
-// Owns the gradients that its proposals look at.
-struct Proposals {
-  std::vector<float> gradients;
-  std::vector<std::int32_t> places;
-  jarf::GradientSource source{};
-
-  std::unique_ptr<jarf::Proposal> gradient_draws(Dice& dice, const TableArrays& table) {
-    const std::size_t d = table.n_columns;
-    const bool dense = dice.one_in(2);
-    const std::size_t width = dense ? d : dice.between(1, d);
-    gradients.resize(table.n_rows * width);
-    for (float& gradient : gradients) gradient = dice.number();
-    for (std::size_t k = 0; !dense && k < gradients.size(); ++k) {
-      places.push_back(static_cast<std::int32_t>(dice.below(d)));
-    }
-    source = {gradients.data(), dense ? nullptr : places.data(), width};
-    jarf::check_gradients(source, table.n_rows, d);
-    std::vector<float> spreads(d);
-    for (float& spread : spreads) spread = dice.one_in(8) ? 0.0f : std::fabs(dice.number());
-    const jarf::GradientDrawsOptions options{d, dice.between(0, 3), dice.between(1, 4),
-                                             dice.between(0, d)};
-    return std::make_unique<jarf::GradientDraws>(std::vector<jarf::GradientSource>{source}, spreads,
-                                                 options);
-  }
-
-  std::unique_ptr<jarf::Proposal> canonical(Dice& dice, const jarf::Columns& columns,
-                                            const std::vector<double>& chances) {
-    const jarf::CanonicalOptions options{dice.between(0, columns.n_columns), dice.one_in(2),
-                                         dice.between(0, 6), dice.between(0, 3), small_dsyev};
-    return std::make_unique<jarf::CanonicalCorrelation>(columns, options, chances);
-  }
-
-  std::unique_ptr<jarf::Proposal> make(Dice& dice, const TableArrays& table,
-                                       const jarf::Columns& columns) {
-    const std::size_t d = columns.n_columns, n_candidates = dice.between(0, 4);
-    std::vector<double> chances;
-    if (dice.one_in(3)) {
-      for (std::size_t j = 0; j < d; ++j) chances.push_back(dice.below(3));
-    }
-    std::vector<float> scales(d);
-    std::vector<std::unique_ptr<jarf::Proposal>> parts;
-    switch (table.rotated() ? 0 : dice.below(5)) {
-      case 0:
-        return std::make_unique<jarf::Axes>(d, n_candidates, chances);
-      case 1:
-        for (float& scale : scales) scale = dice.number();
-        return std::make_unique<jarf::SparseRandom>(
-            columns, n_candidates, (dice.uniform() + 1e-9) * d, scales, chances);
-      case 2:
-        return canonical(dice, columns, chances);
-      case 3:
-        return gradient_draws(dice, table);
-      default:
-        parts.push_back(std::make_unique<jarf::Axes>(d, n_candidates, chances));
-        parts.push_back(
-            std::make_unique<jarf::LargeNodes>(dice.between(0, 9), gradient_draws(dice, table)));
-        parts.push_back(canonical(dice, columns, {}));
-        return std::make_unique<jarf::Sequence>(std::move(parts));
-    }
-  }
-};
 
 }  // namespace jarf_tests

@@ -1,82 +1,85 @@
-// Many threads on shared data, for ThreadSanitizer (.ci/sanitize): trees are grown, rows predicted
-// and differences taken at once, and every answer must be that of one thread alone.
+// Many threads on shared data, for ThreadSanitizer (.ci/sanitize): trees of every target are grown,
+// rows predicted and differences taken at once, and every answer must be that of one thread alone.
 //
 //   threads [ROUNDS]
 #include <cstdio>
 #include <cstdlib>
 #include <thread>
 
+#include "../predictor.hpp"
+#include "../tree_differences.hpp"
 #include "cases.hpp"
+#include "grower_cases.hpp"
 
 namespace {
 
 using jarf_tests::Dice;
 using jarf_tests::ForestArrays;
 using jarf_tests::TableArrays;
+using jarf_tests::TargetArrays;
 
 constexpr std::size_t kThreads = 8;
 
 struct Answers {
   std::vector<jarf::GrownTree> trees{kThreads};
-  std::vector<std::vector<double>> predictions{kThreads}, differences{kThreads};
+  std::vector<std::vector<double>> predictions{kThreads}, above{kThreads}, below{kThreads};
   std::vector<std::vector<std::int64_t>> leaves{kThreads};
 };
 
 bool same(const jarf::GrownTree& a, const jarf::GrownTree& b) {
-  const auto bytes = [](const std::vector<jarf::Node>& nodes) {
-    const auto* words = reinterpret_cast<const std::uint32_t*>(nodes.data());
-    return std::vector<std::uint32_t>(words, words + 4 * nodes.size());
+  const auto words = [](const std::vector<jarf::Node>& nodes) {
+    const auto* first = reinterpret_cast<const std::uint32_t*>(nodes.data());
+    return std::vector<std::uint32_t>(first, first + 4 * nodes.size());
   };
-  return bytes(a.nodes) == bytes(b.nodes) && a.values == b.values && a.loadings == b.loadings &&
-         a.features == b.features && a.gains == b.gains;
+  return words(a.nodes) == words(b.nodes) && a.values == b.values && a.loadings == b.loadings &&
+         a.features == b.features && a.gains == b.gains && a.leaves == b.leaves;
 }
 
 // What the threads share: all of it is only read.
 struct Shared {
   explicit Shared(Dice& dice)
-      : table(jarf_tests::make_table(dice, 300)),
-        axis(jarf_tests::make_forest(dice, false)),
-        oblique(jarf_tests::make_forest(dice, true)) {
+      : table(jarf_tests::make_table(dice, 300)), forest(jarf_tests::make_forest(dice)) {
+    table.wild = false;
     table.weights.assign(table.n_rows, 1.0);
     jarf_tests::add_bins(table);
-    for (std::size_t i = 0; i < 200 * oblique.n_features; ++i) rows.push_back(dice.number());
-    for (std::size_t i = 0; i < 200 * axis.n_features; ++i) centre.push_back(dice.number());
+    columns = table.columns();
+    target = jarf_tests::make_target(dice, table);
+    spec = target.spec();
+    spec->check(table.weights.data());
+    for (int k = 0; k < 3; ++k) proposals.push_back(jarf_tests::make_proposal(dice, columns));
+    for (std::size_t i = 0; i < 200 * forest.n_features; ++i) centre.push_back(dice.number());
     upper = lower = centre;
     for (float& value : upper) value += 0.5f;
     for (float& value : lower) value -= 0.5f;
-    columns = table.columns();
   }
 
   void grow(std::size_t number, Answers& answers) const {
-    Dice dice(number);
-    jarf_tests::Proposals owner;
-    const auto proposal = owner.make(dice, table, columns);
-    std::vector<std::uint32_t> all(table.n_rows);
-    for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::uint32_t>(i);
-    const jarf::Limits limits{1000, 0, 2, 1, 0.0, 0.0, 64, 64};
-    using Target = jarf::ClassTarget<jarf::Gini>;
-    Target target(table.labels.data(), table.weights.data(), table.n_rows, table.n_classes);
-    answers.trees[number] = jarf::Grower<Target>::grow(columns, target, *proposal, all, number,
-                                                       limits, [] { return false; });
+    const std::size_t most_leaves = number % 3 == 0 ? 9 : 0;
+    const jarf::Limits limits{SIZE_MAX, most_leaves, 2, 1, 0.0, 0.0, 64, 64};
+    answers.trees[number] =
+        spec->grow({columns, *proposals[number % proposals.size()], table.weights.data(), number,
+                    limits, [] { return false; }, true});
   }
 
   void predict(std::size_t number, Answers& answers) const {
-    const std::size_t d = oblique.n_features, n = rows.size() / d;
+    const std::size_t n = centre.size() / forest.n_features;
     auto& sums = answers.predictions[number];
     auto& leaves = answers.leaves[number];
-    sums.assign(n * oblique.n_outputs, 0.0);
-    leaves.assign(n * oblique.roots.size(), 0);
-    jarf::add_predictions(oblique.oblique(), rows.data(), n, d, nullptr, 0, sums.data());
-    jarf::find_leaves(oblique.oblique(), rows.data(), n, d, leaves.data());
+    sums.assign(n * forest.n_outputs, 0.0);
+    leaves.assign(n * forest.roots.size(), 0);
+    jarf::add_predictions(forest.view(), centre.data(), n, nullptr, 0, sums.data());
+    jarf::find_leaves(forest.view(), centre.data(), n, leaves.data());
   }
 
   void differentiate(std::size_t number, Answers& answers) const {
-    const std::size_t d = axis.n_features, n = centre.size() / d;
-    auto& sums = answers.differences[number];
-    sums.assign(n * axis.n_outputs * d, 0.0);
-    const jarf::PackedForest forest = axis.packed();
-    const jarf::Probes probes{centre.data(), upper.data(), lower.data(), nullptr, n, d};
-    jarf::TreeDifferences(forest, probes, sums.data()).accumulate();
+    const std::size_t n = centre.size() / forest.n_features;
+    auto& above = answers.above[number];
+    auto& below = answers.below[number];
+    above.assign(centre.size() * forest.n_outputs, 0.0);
+    below = above;
+    const jarf::Forest view = forest.view();
+    const jarf::Probes probes{centre.data(), upper.data(), lower.data(), nullptr, n};
+    jarf::TreeDifferences(view, probes, above.data(), below.data()).accumulate();
   }
 
   void work(std::size_t number, Answers& answers) const {
@@ -86,8 +89,11 @@ struct Shared {
   }
 
   TableArrays table;
-  ForestArrays axis, oblique;
-  std::vector<float> rows, centre, upper, lower;
+  ForestArrays forest;
+  TargetArrays target;
+  std::unique_ptr<jarf::TargetSpec> spec;
+  std::vector<std::shared_ptr<jarf::ProposalSpec>> proposals;
+  std::vector<float> centre, upper, lower;
   jarf::Columns columns{};
 };
 
@@ -108,7 +114,8 @@ int main(int argc, char** argv) {
     for (std::size_t number = 0; number < kThreads; ++number) {
       if (!same(alone.trees[number], together.trees[number]) ||
           alone.predictions[number] != together.predictions[number] ||
-          alone.differences[number] != together.differences[number] ||
+          alone.above[number] != together.above[number] ||
+          alone.below[number] != together.below[number] ||
           alone.leaves[number] != together.leaves[number]) {
         std::printf("round %d: thread %zu has another answer than alone\n", round, number);
         return 1;
