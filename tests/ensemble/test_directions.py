@@ -17,9 +17,6 @@ from jarf.ensemble import (
     SPORFClassifier,
     SPORFRegressor,
 )
-from jarf.ensemble._backend import backend
-from jarf.ensemble._forest import Forest
-from jarf.ensemble._growing import Limits, Target, grow_tree, make_space, rotate_space
 
 WINE, KIND = load_wine(return_X_y=True)
 BODY, DISEASE = load_diabetes(return_X_y=True)
@@ -145,34 +142,6 @@ def test_every_tree_has_its_own_rotation():
     forest = RotationForestRegressor(2, random_state=0).fit(BODY, DISEASE).forest_
     half = len(forest.features) // 2
     assert not np.array_equal(forest.features[:half], forest.features[half:])
-
-
-@pytest.mark.parametrize("limits", [{}, {"max_leaf_nodes": 40}])
-def test_rotated_columns_need_not_exist(limits):
-    """Nodes too large to keep their rotated columns project them: the same tree comes out."""
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((15_000, 600)).astype(np.float32)  # 36 MB
-    pairs = np.column_stack([np.arange(600), rng.permutation(600)]).astype(np.int32)
-    loadings = rng.standard_normal((600, 2)).astype(np.float32)
-    rotation = np.arange(0, 1201, 2, dtype=np.int32), pairs.ravel(), loadings.ravel()
-    values = loadings[:, 0] * X[:, pairs[:, 0]] + loadings[:, 1] * X[:, pairs[:, 1]]
-    lazy, whole = (
-        grow_tree(
-            space,
-            backend().Axes(5, np.empty(0)),
-            Target.of_responses(X[:, 0] + X[:, 1]),
-            np.ones(len(X)),
-            0,
-            Limits(max_depth=8, **limits),
-        )
-        for space in (rotate_space(X, rotation), make_space(values, bins=False))
-    )
-    np.testing.assert_array_equal(lazy.nodes[:, 1:], whole.nodes[:, 1:])
-    np.testing.assert_array_equal(lazy.gains, whole.gains)
-    np.testing.assert_array_equal(
-        Forest.empty(600, 0).extended([lazy]).predict(X[:200], None),
-        Forest.empty(600, 0).extended([whole]).predict(values[:200], None),
-    )
 
 
 # --- against peers

@@ -113,9 +113,10 @@ def expected_jacobian_outer_product(
     model : estimator
         Fitted. Tree ensembles are differentiated exactly by the native kernel: the forests of
         this library, trees, forests and gradient boosting of scikit-learn, XGBoost and LightGBM
-        (splits on categories excepted), boosted margins passed through their link. A model with a method ``input_gradients(X)`` is asked for its own gradients,
-        of shape (n, d) or (n, d, n_outputs); any other model with ``predict_proba`` (a
-        classifier) or ``predict`` is probed, in batches of at most 64 MB. A
+        (except splits on categories). Margins of boosting are passed through their link. Values
+        are compared with thresholds in float32. A model with a method ``input_gradients(X)`` is
+        asked for its own gradients, of shape (n, d) or (n, d, n_outputs); any other model with
+        ``predict_proba`` (a classifier) or ``predict`` is probed, in batches of at most 64 MB. A
         ``FrozenEstimator`` is looked through.
     X : array-like of shape (n_probes, n_features)
         The rows to differentiate at.

@@ -41,8 +41,8 @@ def read_trees(model: Any) -> Forest:
     if isinstance(own, Forest):
         if not model.table_.is_identity_:
             raise UnreadableTrees(
-                f"This {type(model).__name__} encodes categories or missing values first: its trees "
-                "cut the encoded columns, not those of X."
+                f"This {type(model).__name__} encodes categories or missing values first: its "
+                "trees cut the encoded columns, not those of X."
             )
         return own
     for is_known, read in READERS:
