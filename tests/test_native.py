@@ -1,15 +1,33 @@
 import pytest
 
-from jarf._native import kernels
+from jarf._native import engine, is_native
 
 
 @pytest.mark.parametrize("value", ["1", "true"])
 def test_variable_sends_to_the_reference_path(monkeypatch, value):
     monkeypatch.setenv("JARF_NO_NATIVE", value)
-    assert kernels() is None
+    assert not is_native()
+    assert engine().__name__ == "jarf.trees.reference"
 
 
 @pytest.mark.parametrize("value", ["", "0"])
 def test_native_by_default(monkeypatch, value):
     monkeypatch.setenv("JARF_NO_NATIVE", value)
-    assert kernels().__name__ == "jarf._kernels"
+    assert is_native()
+    assert engine().__name__ == "jarf._kernels"
+
+
+def test_the_reference_has_all_names_of_the_compiled_module(monkeypatch):
+    monkeypatch.setenv("JARF_NO_NATIVE", "0")
+    # Bases of proposals and targets, and how an interrupt is raised, are native only.
+    native = {name for name in dir(engine()) if not name.startswith("_")}
+    monkeypatch.setenv("JARF_NO_NATIVE", "1")
+    assert native - set(engine().__all__) == {"Proposal", "Stopped", "Target"}
+    assert set(engine().__all__) <= native
+
+
+def test_a_missing_module_is_explained(monkeypatch):
+    monkeypatch.setenv("JARF_NO_NATIVE", "0")
+    monkeypatch.setitem(__import__("sys").modules, "jarf._kernels", None)
+    with pytest.raises(ImportError, match="JARF_NO_NATIVE=1"):
+        engine()

@@ -268,7 +268,8 @@ class KernelSurrogateRegressor(RegressorMixin, _KernelSurrogate):
         -------
         self
         """
-        several = np.ndim(y) == 2 and np.shape(y)[1] > 1
+        shape = np.asarray(y).shape
+        several = len(shape) == 2 and shape[1] > 1
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True, multi_output=several)
         outputs = np.asarray(y, dtype=np.float64).reshape(len(X), -1)
         # The metric is refined by the gradients of all outputs in turn.

@@ -89,6 +89,8 @@ def flat_nodes(
     nodes : ndarray of dtype NODE
     roots : ndarray of int32
     """
+    if not left:
+        raise UnreadableTrees("The model has no trees.")
     sizes = np.array([len(part) for part in left])
     if sizes.sum() > np.iinfo(np.int32).max:
         raise UnreadableTrees(
@@ -103,6 +105,15 @@ def flat_nodes(
     nodes["left"] = np.where(leaf, row, np.concatenate(left).astype(np.int64) + start)
     nodes["right"] = np.where(leaf, row, np.concatenate(right).astype(np.int64) + start)
     return nodes, roots.astype(np.int32)
+
+
+def one_column_each(values: Sequence[np.ndarray], n_raw: int) -> np.ndarray:
+    """Put the leaf values of tree t into column t mod n_raw."""
+    sizes = [len(part) for part in values]
+    column = np.repeat(np.arange(len(values)) % n_raw, sizes)
+    wide = np.zeros((sum(sizes), n_raw))
+    wide[np.arange(len(wide)), column] = np.concatenate(values)
+    return wide
 
 
 def _plain_nodes(trees: list[Any]) -> tuple[np.ndarray, np.ndarray]:
@@ -136,7 +147,7 @@ def _booster(model: Any) -> Forest:
     n_raw = rounds.shape[1]
     # The raw prediction of the exponential loss is half of the log-odds.
     scale = 2.0 if model.loss == "exponential" else 1.0
-    values = _one_column_each(
+    values = one_column_each(
         [model.learning_rate * tree.value[tree.children_left < 0, 0, 0] for tree in trees], n_raw
     )
     link = "identity"
@@ -157,32 +168,32 @@ def _booster(model: Any) -> Forest:
 def _start(model: Any, n_raw: int) -> np.ndarray:
     """Return the raw prediction that gradient boosting starts from."""
     start = model.init_
-    if isinstance(start, str) or model.init == "zero":
+    if isinstance(start, str):  # "zero"
         return np.zeros(n_raw)
-    if isinstance(start, DummyRegressor):
+    if type(start) is DummyRegressor:
         return np.ravel(start.constant_).astype(np.float64)
-    if isinstance(start, DummyClassifier):
+    if type(start) is DummyClassifier and start.strategy == "prior":
         tiny = np.finfo(np.float32).eps
         prior = np.clip(np.asarray(start.class_prior_, np.float64), tiny, 1 - tiny)
         if n_raw == 1:
             return np.log(prior[1:] / (1.0 - prior[1:]))
         return np.log(prior) - np.log(prior).mean()
     raise UnreadableTrees(
-        f"{type(model).__name__} that starts from init={type(start).__name__} is not read: only "
-        "trees are. Use init=None or init='zero'."
+        f"{type(model).__name__} that starts from init={start!r} is not read. Use init=None or "
+        "init='zero'."
     )
 
 
 def _histogram_booster(model: Any) -> Forest:
     """Read histogram gradient boosting; leaf values include the learning rate."""
-    rounds, base = histogram_trees(model)
-    trees = [tree for trees in rounds for tree in trees]
-    if any(tree["is_categorical"].any() for tree in trees):
+    if model.is_categorical_ is not None and np.any(model.is_categorical_):  # moved to the front
         raise UnreadableTrees(
-            f"{type(model).__name__} with splits on categories is not read. Encode categories as "
+            f"{type(model).__name__} with categorical features is not read. Encode categories as "
             "numbers, or fit with categorical_features=None."
         )
-    n_raw = len(rounds[0]) if rounds else 1
+    rounds, base = histogram_trees(model)
+    trees = [tree for trees in rounds for tree in trees]
+    n_raw = len(rounds[0])
     is_leaf = [tree["is_leaf"].astype(bool) for tree in trees]
     nodes, roots = flat_nodes(
         [tree["left"] for tree in trees],
@@ -198,19 +209,10 @@ def _histogram_booster(model: Any) -> Forest:
     return Forest.of_axes(
         nodes,
         roots,
-        _one_column_each(values, n_raw),
+        one_column_each(values, n_raw),
         model.n_features_in_,
         np.concatenate([tree["count"] for tree in trees]).astype(np.float64),
         base=base,
         link=link,
         averaged=False,
     )
-
-
-def _one_column_each(values: list[np.ndarray], n_raw: int) -> np.ndarray:
-    """Put the leaf values of tree t into column t mod n_raw."""
-    sizes = [len(part) for part in values]
-    column = np.repeat(np.arange(len(values)) % n_raw, sizes)
-    wide = np.zeros((sum(sizes), n_raw))
-    wide[np.arange(len(wide)), column] = np.concatenate(values)
-    return wide

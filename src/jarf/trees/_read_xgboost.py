@@ -38,9 +38,15 @@ def read_xgboost(model: Any) -> Forest:
     smaller float32: the same rows. Leaf values lie in the column of the class that the tree works
     for; the base is on the scale of the sum.
     """
-    booster = model.get_booster()
-    if getattr(model, "early_stopping_rounds", None):
-        booster = booster[: model.best_iteration + 1]
+    missing = getattr(model, "missing", np.nan)
+    if missing is not None and not np.isnan(missing):
+        raise UnreadableTrees(
+            f"XGBoost with missing={missing!r} is not read: that number goes its own way at every "
+            "split. Use missing=nan."
+        )
+    booster, last = model.get_booster(), getattr(model, "best_iteration", None)
+    if last is not None:  # early stopping
+        booster = booster[: last + 1]
     learner = json.loads(bytes(booster.save_raw("json")))["learner"]
     objective, kind = learner["objective"]["name"], learner["gradient_booster"]["name"]
     if kind != "gbtree" or objective not in _LINKS:
@@ -71,9 +77,17 @@ def read_xgboost(model: Any) -> Forest:
 def _base(text: str, link: str, n_outputs: int) -> np.ndarray:
     scores = np.atleast_1d(np.array(json.loads(text), dtype=np.float64))
     base = np.broadcast_to(scores, n_outputs).copy()
-    if link == "logit":
-        return np.log(base) - np.log1p(-base)
-    return np.log(base) if link == "log" else base
+    with np.errstate(divide="ignore"):
+        if link == "logit":
+            base = np.log(base) - np.log1p(-base)
+        elif link == "log":
+            base = np.log(base)
+    if not np.isfinite(base).all():
+        raise UnreadableTrees(
+            f"XGBoost with base_score={text} is not read: the {link} link makes it infinite. All "
+            "labels may be of one class."
+        )
+    return base
 
 
 def _arrays(trees: list[dict], classes: list[int], n_outputs: int):

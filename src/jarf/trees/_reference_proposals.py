@@ -380,6 +380,9 @@ class LargeNodes:
     def was_constant(self) -> None:
         self.inner.was_constant()
 
+    def memory(self) -> int:
+        return 0
+
 
 class Gradients(NamedTuple):
     """Gradients at all training rows: dense, or the columns of every entry beside them."""
@@ -429,6 +432,9 @@ class GradientDraws:
 
     def was_constant(self) -> None:
         self.n_found -= 1
+
+    def memory(self) -> int:
+        return 0
 
     def _draw(self) -> tuple[list[int], np.ndarray]:
         rng, n = self.node.rng, len(self.node.rows)

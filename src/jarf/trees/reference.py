@@ -78,9 +78,19 @@ class CheckedForest(NamedTuple):
     n_features: int
 
 
-def Limits(**limits: Any) -> SimpleNamespace:
+def Limits(
+    *,
+    max_depth: int | None = None,
+    max_leaf_nodes: int | None = None,
+    min_samples_split: int = 2,
+    min_samples_leaf: int = 1,
+    min_weight_fraction_leaf: float = 0.0,
+    min_impurity_decrease: float = 0.0,
+    histogram_from: int,
+    sample_from: int,
+) -> SimpleNamespace:
     """When a node is split no further, under the names of the estimators."""
-    return SimpleNamespace(**limits)
+    return SimpleNamespace(**locals())
 
 
 def bin_columns(*arrays: np.ndarray) -> None:

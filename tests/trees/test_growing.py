@@ -1,12 +1,26 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from jarf.ensemble._backend import backend
-from jarf.ensemble._forest import Forest
-from jarf.ensemble._growing import Limits, Target, grow_tree, make_space
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from jarf._native import kernels
+from jarf._native import engine
+from jarf.trees import (
+    ClassTarget,
+    Forest,
+    Limits,
+    ResponseTarget,
+    TreePlan,
+    bootstrap_counts,
+    grow_forest,
+    grow_tree,
+    grow_trees,
+    make_columns,
+    rotate_columns,
+    stream,
+    tree_seeds,
+)
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((300, 6)).astype(np.float32)
@@ -15,13 +29,13 @@ RESPONSES = X[:, 0] ** 2 + X[:, 1] + rng.standard_normal(300)
 
 
 def axes(n=1000):
-    return backend().Axes(n, np.empty(0))
+    return engine().Axes(n, np.empty(0))
 
 
 def grow(X, target, proposal=None, weights=None, bins=False, seed=0, **limits):
     weights = np.ones(len(X)) if weights is None else weights
-    space = make_space(np.asarray(X, np.float32), bins=bins)
-    return grow_tree(space, proposal or axes(), target, weights, seed, Limits(**limits))
+    columns = make_columns(np.asarray(X, np.float32), bins=bins)
+    return grow_tree(columns, proposal or axes(), target, weights, seed, Limits(**limits))
 
 
 def as_forest(tree, n_features, n_classes=0):
@@ -29,7 +43,7 @@ def as_forest(tree, n_features, n_classes=0):
 
 
 def classes(y, criterion="gini"):
-    return Target.of_classes(np.asarray(y), int(np.max(y)) + 1, criterion)
+    return ClassTarget(np.asarray(y), int(np.max(y)) + 1, criterion)
 
 
 def parts(leaves):
@@ -42,7 +56,7 @@ def parts(leaves):
 @pytest.mark.parametrize("criterion", ["gini", "entropy", "squared_error"])
 def test_exact_trees_are_scikit_learns(criterion, depth, bins):
     if criterion == "squared_error":
-        target, peer = Target.of_responses(RESPONSES), DecisionTreeRegressor(max_depth=depth)
+        target, peer = ResponseTarget(RESPONSES), DecisionTreeRegressor(max_depth=depth)
         peer.fit(X, RESPONSES)
     else:
         target = classes(LABELS, criterion)
@@ -66,7 +80,7 @@ def test_exact_trees_are_scikit_learns(criterion, depth, bins):
 
 @pytest.mark.parametrize("weights", [None, rng.integers(0, 4, 300).astype(float), rng.random(300)])
 def test_leaf_values_are_weighted_means(weights):
-    tree = grow(X, Target.of_responses(RESPONSES), weights=weights, max_depth=3)
+    tree = grow(X, ResponseTarget(RESPONSES), weights=weights, max_depth=3)
     forest = as_forest(tree, 6)
     predicted = forest.predict(X, None)[:, 0]
     leaves = forest.apply(X, None)[:, 0]
@@ -94,13 +108,13 @@ def test_limits_hold(proposal, bins):
     leaves = as_forest(tree, 6, 3).apply(X, None)[:, 0]
     assert np.unique(leaves, return_counts=True)[1].min() >= 7
     tree = grow(X, target, many(proposal), bins=bins, min_samples_split=40)
-    assert tree.weights[tree.nodes[:, 0] != -1].min() >= 40
+    assert tree.weights[tree.nodes["feature"] != -1].min() >= 40
     tree = grow(X, target, many(proposal), bins=bins, min_weight_fraction_leaf=0.1)
     assert tree.weights.min() >= 30
     tree = grow(X, target, many(proposal), bins=bins, max_leaf_nodes=9)
-    assert (tree.nodes[:, 0] == -1).sum() == 9
+    assert (tree.nodes["feature"] == -1).sum() == 9
     tree = grow(X, target, many(proposal), bins=bins, min_impurity_decrease=0.01)
-    assert tree.gains[tree.nodes[:, 0] != -1].min() >= 0.01 * 300
+    assert tree.gains[tree.nodes["feature"] != -1].min() >= 0.01 * 300
     assert len(tree.nodes) > 1
 
 
@@ -110,14 +124,14 @@ def many(name):
     dsyev = cython_lapack.__pyx_capi__["dsyev"]
     return {
         "axes": lambda: axes(3),
-        "sparse": lambda: backend().SparseRandom(3, 2.0, np.ones(6, np.float32), np.empty(0)),
-        "canonical": lambda: backend().CanonicalCorrelation(3, True, 0, 0, dsyev, np.empty(0)),
+        "sparse": lambda: engine().SparseRandom(3, 2.0, np.ones(6, np.float32), np.empty(0)),
+        "canonical": lambda: engine().CanonicalCorrelation(3, True, 0, 0, dsyev, np.empty(0)),
     }[name]()
 
 
 def test_best_first_takes_the_largest_gains():
-    full = grow(X, Target.of_responses(RESPONSES))
-    small = grow(X, Target.of_responses(RESPONSES), max_leaf_nodes=5)
+    full = grow(X, ResponseTarget(RESPONSES))
+    small = grow(X, ResponseTarget(RESPONSES), max_leaf_nodes=5)
     top = np.sort(full.gains)[::-1]
     assert small.gains.max() == top[0]
     greedy = DecisionTreeRegressor(max_leaf_nodes=5).fit(X, RESPONSES)
@@ -132,7 +146,7 @@ def test_full_trees_fit_their_rows(kind, bins):
     proposal = (
         many(kind)
         if kind != "sparse"
-        else backend().SparseRandom(4, 2.0, np.ones(64, np.float32), np.empty(0))
+        else engine().SparseRandom(4, 2.0, np.ones(64, np.float32), np.empty(0))
     )
     tree = grow(digits, classes(y), proposal, bins=bins, histogram_from=300, sample_from=300)
     predicted = as_forest(tree, 64, 10).predict(digits.astype(np.float32), None)
@@ -145,7 +159,7 @@ def test_histograms_find_splits_about_as_good():
     y = (big[:, 0] + big[:, 1] > 0.3).astype(int)
     kinds = {
         "axes": axes(),
-        "sparse": backend().SparseRandom(20, 2.0, np.ones(5, np.float32), np.empty(0)),
+        "sparse": engine().SparseRandom(20, 2.0, np.ones(5, np.float32), np.empty(0)),
     }
     for proposal in kinds.values():
         exact = grow(big, classes(y), proposal, histogram_from=10**9, max_depth=1)
@@ -157,9 +171,9 @@ def test_histograms_find_splits_about_as_good():
 @pytest.mark.parametrize("skewed", [np.exp, lambda z: np.sign(z) * z**8, np.round])
 def test_histograms_of_skewed_columns(skewed):
     z = np.random.default_rng(2).standard_normal((5000, 2))
-    y = Target.of_responses(z[:, 0] + 0.1 * z[:, 1])
+    y = ResponseTarget(z[:, 0] + 0.1 * z[:, 1])
     columns = skewed(z).astype(np.float32)
-    oblique = backend().SparseRandom(12, 1.0, np.ones(2, np.float32), np.empty(0))
+    oblique = engine().SparseRandom(12, 1.0, np.ones(2, np.float32), np.empty(0))
     exact = grow(columns, y, oblique, max_depth=1, histogram_from=10**9)
     binned = grow(columns, y, oblique, max_depth=1, histogram_from=100, sample_from=100)
     assert binned.gains[0] > 0.95 * exact.gains[0]
@@ -167,9 +181,11 @@ def test_histograms_of_skewed_columns(skewed):
 
 def test_bins_of_few_values_are_exact():
     coarse = np.round(X * 3)
-    for target in (classes(LABELS), Target.of_responses(RESPONSES)):
+    for target in (classes(LABELS), ResponseTarget(RESPONSES)):
         exact, binned = (grow(coarse, target, bins=bins, max_depth=4) for bins in (False, True))
-        np.testing.assert_array_equal(exact.nodes[:, :2], binned.nodes[:, :2])
+        np.testing.assert_array_equal(
+            exact.nodes[["feature", "threshold"]], binned.nodes[["feature", "threshold"]]
+        )
 
 
 def test_constant_columns_are_not_counted():
@@ -177,7 +193,7 @@ def test_constant_columns_are_not_counted():
     wide[:, 17] = X[:, 0]
     wide[:, 31] = X[:, 1]
     tree = grow(wide, classes(LABELS), axes(1))
-    assert set(tree.nodes[:, 0]) == {-1, 17, 31}
+    assert set(tree.nodes["feature"]) == {-1, 17, 31}
     predicted = as_forest(tree, 50, 3).predict(wide, None)
     assert (predicted.argmax(axis=1) == LABELS).all()
 
@@ -190,7 +206,7 @@ def test_one_column_among_many_is_found(kind):
     proposal = (
         many(kind)
         if kind != "sparse"
-        else backend().SparseRandom(3, 2.0, np.ones(2000, np.float32), np.empty(0))
+        else engine().SparseRandom(3, 2.0, np.ones(2000, np.float32), np.empty(0))
     )
     tree = grow(wide, classes(y), proposal)
     assert (as_forest(tree, 2000, 2).predict(wide, None).argmax(axis=1) == y).all()
@@ -198,19 +214,22 @@ def test_one_column_among_many_is_found(kind):
 
 def test_chances_steer_the_axes():
     chances = np.array([0.0, 0.0, 1.0, 0.0, 1e-3, 0.0])
-    proposal = backend().Axes(1, chances)
-    roots = [grow(X, classes(LABELS), proposal, seed=s, max_depth=1).nodes[0, 0] for s in range(60)]
+    proposal = engine().Axes(1, chances)
+    roots = [
+        grow(X, classes(LABELS), proposal, seed=s, max_depth=1).nodes["feature"][0]
+        for s in range(60)
+    ]
     assert set(roots) <= {2, 4}
     assert roots.count(2) > 50
-    tree = grow(X, classes(LABELS), backend().Axes(6, chances))
-    assert set(tree.nodes[:, 0]) == {-1, 2, 4}
+    tree = grow(X, classes(LABELS), engine().Axes(6, chances))
+    assert set(tree.nodes["feature"]) == {-1, 2, 4}
 
 
 def test_sequence_tries_all_its_parts():
-    sparse = backend().SparseRandom(8, 3.0, np.ones(6, np.float32), np.empty(0))
-    tree = grow(X, classes(LABELS), backend().Sequence([axes(2), sparse]))
-    assert (tree.nodes[:, 0] >= 0).any()
-    assert (tree.nodes[:, 0] < -1).any()
+    sparse = engine().SparseRandom(8, 3.0, np.ones(6, np.float32), np.empty(0))
+    tree = grow(X, classes(LABELS), engine().Sequence([axes(2), sparse]))
+    assert (tree.nodes["feature"] >= 0).any()
+    assert (tree.nodes["feature"] < -1).any()
 
 
 def test_equal_rows_and_neighbouring_floats():
@@ -227,17 +246,15 @@ def test_equal_rows_and_neighbouring_floats():
 
 def test_overflowing_directions_are_passed_over():
     huge = (X * 1e37).astype(np.float32)
-    proposal = backend().SparseRandom(5, 4.0, np.full(6, 10.0, np.float32), np.empty(0))
+    proposal = engine().SparseRandom(5, 4.0, np.full(6, 10.0, np.float32), np.empty(0))
     tree = grow(huge, classes(LABELS), proposal)
     predicted = as_forest(tree, 6, 3).predict(huge, None)
     assert (predicted.argmax(axis=1) == LABELS).all()
 
 
 def test_responses_far_from_zero_keep_their_digits():
-    near, far = (
-        grow(X, Target.of_responses(RESPONSES + shift), max_depth=3) for shift in (0.0, 1e8)
-    )
-    np.testing.assert_array_equal(near.nodes[:, 0], far.nodes[:, 0])
+    near, far = (grow(X, ResponseTarget(RESPONSES + shift), max_depth=3) for shift in (0.0, 1e8))
+    np.testing.assert_array_equal(near.nodes["feature"], far.nodes["feature"])
 
 
 def test_thousand_classes():
@@ -249,37 +266,149 @@ def test_thousand_classes():
 
 
 def test_growth_stops_when_asked():
-    native = kernels()
     big, y = np.random.default_rng(4).standard_normal((40_000, 3)), rng.integers(0, 2, 40_000)
-    space = make_space(big.astype(np.float32))
-    with pytest.raises(native.Stopped):
+    columns = make_columns(big.astype(np.float32))
+    with pytest.raises(engine().Stopped):
         grow_tree(
-            space, axes(), classes(y), np.ones(40_000), 0, Limits(), stop=np.ones(1, np.uint8)
+            columns, axes(), classes(y), np.ones(40_000), 0, Limits(), stop=np.ones(1, np.uint8)
         )
 
 
 def test_border_refuses_nonsense():
-    space = make_space(X)
+    columns = make_columns(X)
     with pytest.raises(ValueError, match="labels"):
-        grow_tree(space, axes(), classes(LABELS)._replace(n_classes=2), np.ones(300), 0, Limits())
+        grow_tree(columns, axes(), replace(classes(LABELS), n_classes=2), np.ones(300), 0, Limits())
     with pytest.raises(ValueError, match="weights"):
-        grow_tree(space, axes(), classes(LABELS), np.ones(299), 0, Limits())
+        grow_tree(columns, axes(), classes(LABELS), np.ones(299), 0, Limits())
     with pytest.raises(ValueError, match="above zero"):
-        grow_tree(space, axes(), classes(LABELS), np.zeros(300), 0, Limits())
+        grow_tree(columns, axes(), classes(LABELS), np.zeros(300), 0, Limits())
     with pytest.raises(ValueError, match="chances"):
-        grow(X, classes(LABELS), backend().Axes(2, np.ones(5)))
+        grow(X, classes(LABELS), engine().Axes(2, np.ones(5)))
     with pytest.raises(ValueError, match="scales"):
-        grow(
-            X, classes(LABELS), backend().SparseRandom(2, 2.0, np.ones(5, np.float32), np.empty(0))
-        )
+        grow(X, classes(LABELS), engine().SparseRandom(2, 2.0, np.ones(5, np.float32), np.empty(0)))
     with pytest.raises(ValueError, match="mean_size"):
-        backend().SparseRandom(2, 0.0, np.ones(3, np.float32), np.empty(0))
+        engine().SparseRandom(2, 0.0, np.ones(3, np.float32), np.empty(0))
 
 
 @pytest.mark.parametrize("load", [load_breast_cancer, load_diabetes])
 def test_a_seed_is_a_tree(load):
     data, y = load(return_X_y=True)
-    target = classes(y) if load is load_breast_cancer else Target.of_responses(y)
+    target = classes(y) if load is load_breast_cancer else ResponseTarget(y)
     trees = [grow(data, target, axes(3), seed=seed) for seed in (1, 1, 2)]
     np.testing.assert_array_equal(trees[0].nodes, trees[1].nodes)
     assert not np.array_equal(trees[0].nodes, trees[2].nodes)
+
+
+def test_limits_keep_their_names_across_the_border(both_engines):
+    names = {"max_depth": 3, "max_leaf_nodes": 5, "min_samples_split": 4, "min_samples_leaf": 2}
+    Limits(**names, min_weight_fraction_leaf=0.1, min_impurity_decrease=0.01).crossing()
+    with pytest.raises(TypeError):
+        engine().Limits(**names, max_dept=3, histogram_from=1, sample_from=1)
+    with pytest.raises(TypeError):
+        engine().Limits(3, 5, 4, 2, 0.1, 0.01, 1, 1)
+    with pytest.raises(TypeError):
+        Limits(max_dept=3)
+
+
+@pytest.mark.parametrize(
+    ("limits", "message"),
+    [
+        ({"min_samples_leaf": 0}, "min_samples_leaf"),
+        ({"max_leaf_nodes": 0}, "max_leaf_nodes"),
+        ({"min_weight_fraction_leaf": 1.5}, "min_weight_fraction_leaf"),
+        ({"min_impurity_decrease": -1.0}, "min_impurity_decrease"),
+    ],
+)
+def test_limits_out_of_range_are_named(limits, message):
+    with pytest.raises(ValueError, match=message):
+        Limits(**limits).crossing()
+
+
+def test_streams_depend_on_the_seed_and_their_name_only():
+    def draws(seed, *names):
+        return tuple(stream(seed, *names).randint(2**31, size=4))
+
+    first = draws(3, "surrogate", "forest")
+    draws(3, "surrogate", "another")  # a part that is added draws from elsewhere
+    assert draws(3, "surrogate", "forest") == first
+    others = [(3, "forest", "surrogate"), (3, "surrogate"), (4, "surrogate", "forest"), (3,)]
+    assert len({first, *(draws(*other) for other in others)}) == 5
+    # Written down: these numbers are part of what random_state means.
+    assert first == (1589570462, 1822831382, 1101814224, 1072833909)
+
+
+def test_bootstrap_samples_count_rows():
+    counts = bootstrap_counts(50, 200, 7)
+    assert counts.sum() == 200
+    np.testing.assert_array_equal(counts, bootstrap_counts(50, 200, 7))
+    assert not np.array_equal(counts, bootstrap_counts(50, 200, 8))
+    np.testing.assert_array_equal(bootstrap_counts(50, None, 7), np.ones(50))
+    many = bootstrap_counts(4, 300_000, 1)  # more than are drawn at once
+    assert many.sum() == 300_000
+    np.testing.assert_allclose(many / 300_000, 0.25, atol=0.01)
+
+
+def test_a_tree_of_a_forest_is_the_tree_of_its_seed():
+    """Neither the other trees nor the threads matter, and the bootstrap is by the tree's seed."""
+    columns, target, limits = make_columns(X), classes(LABELS), Limits(max_depth=4)
+    seeds, weights = tree_seeds(np.random.RandomState(0), 5), rng.random(300) + 0.5
+
+    def plan_of(seed):
+        return TreePlan(columns, axes(2), n_draws=200)
+
+    trees = grow_trees(plan_of, target, weights, seeds, limits, n_jobs=2)
+    assert len({tree.nodes.tobytes() for tree in trees}) == 5
+    for seed, tree in zip(seeds, trees, strict=True):
+        sample = bootstrap_counts(300, 200, seed) * weights
+        alone = grow_tree(columns, axes(2), target, sample, seed, limits)
+        np.testing.assert_array_equal(alone.nodes, tree.nodes)
+    forest = grow_forest(plan_of, target, weights, seeds, limits, n_features=6)
+    np.testing.assert_array_equal(forest.nodes, Forest.empty(6, 3).extended(trees).nodes)
+    extended = grow_forest(plan_of, target, weights, seeds[:2], limits, n_features=6)
+    np.testing.assert_array_equal(extended.extended(trees[2:]).nodes, forest.nodes)
+
+
+@pytest.mark.parametrize("limits", [{}, {"max_leaf_nodes": 12}, {"max_depth": 3}])
+@pytest.mark.parametrize("kind", ["axes", "sparse", "canonical"])
+def test_kept_leaves_are_those_that_rows_reach(kind, limits, both_engines):
+    weights = rng.integers(0, 3, 300).astype(float)
+    columns = make_columns(X, bins=False)
+    tree = grow_tree(
+        columns, many(kind), classes(LABELS), weights, 0, Limits(**limits), keep_leaves=True
+    )
+    used = weights > 0
+    assert (tree.leaves[~used] == -1).all()
+    np.testing.assert_array_equal(tree.leaves[used], as_forest(tree, 6, 3).apply(X)[used, 0])
+    without = grow_tree(columns, many(kind), classes(LABELS), weights, 0, Limits(**limits))
+    assert len(without.leaves) == 0
+    np.testing.assert_array_equal(without.nodes, tree.nodes)
+
+
+def test_kept_leaves_of_rotated_columns_and_histograms():
+    big = np.random.default_rng(5).standard_normal((3000, 4)).astype(np.float32)
+    rotation = np.array([0, 2, 4]), np.array([0, 1, 2, 3]), np.array([1.0, 2.0, -1.0, 0.5])
+    rotation = tuple(
+        part.astype(kind)
+        for part, kind in zip(rotation, (np.int32, np.int32, np.float32), strict=True)
+    )
+    for columns in (make_columns(big), rotate_columns(big, rotation)):
+        target = ResponseTarget(big[:, 0] + big[:, 2] ** 2)
+        limits = Limits(max_depth=6, histogram_from=200)
+        tree = grow_tree(columns, axes(2), target, np.ones(3000), 0, limits, keep_leaves=True)
+        np.testing.assert_array_equal(tree.leaves, as_forest(tree, 4).apply(big)[:, 0])
+
+
+def test_progress_is_shown_if_asked(capsys):
+    plan = TreePlan(make_columns(X), axes(2))
+    seeds = np.arange(20)
+    for verbose in (0, 1):
+        grow_trees(
+            lambda _: plan,
+            classes(LABELS),
+            np.ones(300),
+            seeds,
+            Limits(max_depth=1),
+            verbose=verbose,
+        )
+        shown = capsys.readouterr().err
+        assert shown.count("[forest]") == 10 * verbose

@@ -1,4 +1,5 @@
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from jarf.ensemble import (
     SPORFClassifier,
     SPORFRegressor,
 )
+from jarf.trees import NODE, Forest, nodes_of_words
 
 WINE, KIND = load_wine(return_X_y=True)
 BODY, DISEASE = load_diabetes(return_X_y=True)
@@ -35,7 +37,7 @@ def test_normals_are_unit_and_say_where_rows_go(case):
     cuts = model.split_normals()
     forest = model.forest_
     np.testing.assert_allclose(cuts.normals.power(2).sum(axis=1), 1.0, rtol=1e-6)
-    inner = forest.nodes[:, 0] != -1
+    inner = forest.nodes["feature"] != -1
     assert cuts.normals.shape == (inner.sum(), X.shape[1])
     # Walk every row down every tree by the normals alone.
     left = (cuts.normals @ X.T.astype(np.float32)) <= cuts.offsets[:, None]
@@ -47,7 +49,8 @@ def test_normals_are_unit_and_say_where_rows_go(case):
         for _ in range(7):
             moving = np.flatnonzero(inner[at])
             side = ~left[number[at[moving]], moving]
-            at[moving] = forest.nodes[at[moving], 2 + side.astype(int)]
+            here = forest.nodes[at[moving]]
+            at[moving] = np.where(side, here["right"], here["left"])
         agree += (at - root == model.apply(X)[:, tree]).mean()
     assert agree / forest.n_trees > 0.99  # float64 here, float32 in the forest
 
@@ -88,7 +91,7 @@ def test_importances_do_not_depend_on_units():
 def test_predictions_are_means_of_leaves(case):
     model, X, _ = case
     forest, leaves = model.forest_, model.apply(X)
-    values = forest.values[forest.nodes[leaves + forest.roots, 2]].mean(axis=1)
+    values = forest.leaf_values(leaves + forest.roots).mean(axis=1)
     predicted = model.predict_proba(X) if hasattr(model, "classes_") else model.predict(X)[:, None]
     np.testing.assert_allclose(predicted, values, rtol=1e-12)
 
@@ -123,7 +126,7 @@ def test_broken_forests_are_refused(monkeypatch):
     with pytest.raises(ValueError, match="projection"):
         forest.checked()
     forest = pickle.loads(pickle.dumps(model.forest_))
-    forest.nodes[0, 2] = 0
+    forest.nodes["left"][0] = 0
     with pytest.raises(ValueError, match="earlier node"):
         forest.checked()
 
@@ -134,3 +137,52 @@ def test_arrays_that_were_checked_cannot_be_changed():
     for name in ("nodes", "roots", "starts", "features", "loadings", "values"):
         with pytest.raises(ValueError, match="read-only"):
             getattr(model.forest_, name)[0] = 0
+
+
+def test_boosted_forests_are_sums_with_a_base_and_a_link():
+    nodes = [(0, 0.0, 1, 2), (-1, 0, 0, 0), (-1, 0, 1, 1), (-1, 0, 2, 2)]
+    forest = Forest.of_axes(
+        np.array(nodes, NODE),
+        [0, 3],
+        [[1.0], [2.0], [0.5]],
+        1,
+        base=np.array([0.25]),
+        link="log",
+        averaged=False,
+    )
+    X = np.array([[-1.0], [1.0]], np.float32)
+    np.testing.assert_array_equal(forest.sums(X), [[1.5], [2.5]])
+    np.testing.assert_array_equal(forest.raw(X), [[1.75], [2.75]])
+    np.testing.assert_allclose(forest.predict(X), np.exp([[1.75], [2.75]]))
+    assert (forest.n_trees, forest.n_raw, forest.n_outputs) == (2, 1, 1)
+    assert [forest.nodes_of(tree) for tree in (0, 1)] == [slice(0, 3), slice(3, 4)]
+    averaged = replace(forest, averaged=True, link="identity")
+    np.testing.assert_array_equal(averaged.predict(X), [[1.0], [1.5]])
+
+
+def test_pairs_of_rows_and_trees_can_be_left_out(case):
+    model, X, _ = case
+    forest, rows = model.forest_, X[:30].astype(np.float32)
+    skip = np.random.default_rng(0).integers(0, 2, (forest.n_trees, 30), np.uint8)
+    values = forest.leaf_values(forest.apply(rows) + forest.roots)
+    kept = (values * (1 - skip.T)[:, :, None]).sum(axis=1)
+    np.testing.assert_allclose(forest.sums(rows, skip=skip), kept, atol=1e-12)
+
+
+def test_words_are_the_nodes(case):
+    forest = case[0].forest_
+    assert forest.words().shape == (len(forest.nodes), 4)
+    np.testing.assert_array_equal(nodes_of_words(forest.words()), forest.nodes)
+
+
+def test_importances_of_boosted_trees_weigh_the_large_ones_more():
+    """Trees of a bagged forest count alike; gains of boosted trees are added as they are."""
+    nodes = [(0, 0.0, 1, 2), (-1, 0, 0, 0), (-1, 0, 1, 1)] * 2
+    table = np.array(nodes, NODE)
+    table["feature"][3] = 1
+    table["left"][3], table["right"][3] = 4, 5
+    forest = Forest.of_axes(table, [0, 3], [[0.0], [1.0]], 2)
+    forest.gains = np.array([3.0, 0, 0, 1.0, 0, 0])
+    np.testing.assert_allclose(forest.importances(np.ones(2)), [0.5, 0.5])
+    boosted = replace(forest, averaged=False)
+    np.testing.assert_allclose(boosted.importances(np.ones(2)), [0.75, 0.25])
