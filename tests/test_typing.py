@@ -12,6 +12,20 @@ import jarf
 
 # Estimators whose public methods are typed: module, class, an int parameter, a method of rows.
 TYPED = [
+    ("jarf", "AxisForestClassifier", "n_estimators", "predict_proba"),
+    ("jarf", "AxisForestRegressor", "n_estimators", "predict"),
+    ("jarf", "SPORFClassifier", "n_estimators", "predict_proba"),
+    ("jarf", "SPORFRegressor", "n_estimators", "predict"),
+    ("jarf", "CanonicalCorrelationForestClassifier", "n_estimators", "predict_proba"),
+    ("jarf", "CanonicalCorrelationForestRegressor", "n_estimators", "predict"),
+    ("jarf", "RotationForestClassifier", "n_estimators", "predict_proba"),
+    ("jarf", "RotationForestRegressor", "n_estimators", "predict"),
+    ("jarf", "JacobianForestClassifier", "n_estimators", "predict_proba"),
+    ("jarf", "JacobianForestRegressor", "n_estimators", "predict"),
+    ("jarf", "JARFClassifier", "n_estimators", "predict_proba"),
+    ("jarf", "JARFRegressor", "n_estimators", "predict"),
+    ("jarf", "JacobianPreconditioner", "n_probes", "transform"),
+    ("jarf", "JacobianFeatures", "n_directions", "transform"),
     ("jarf.surrogate", "KernelSurrogateClassifier", "n_rows", "predict_proba"),
     ("jarf.surrogate", "KernelSurrogateRegressor", "n_rows", "predict"),
 ]

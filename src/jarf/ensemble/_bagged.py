@@ -9,16 +9,15 @@ from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Self
 from warnings import warn
 
 import numpy as np
-from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import check_random_state, compute_sample_weight
 
 from jarf._progress import Stages
-from jarf._sklearn import Interval, StrOptions, fit_context
+from jarf._sklearn import ClassifierMixin, Interval, RegressorMixin, StrOptions, fit_context
 from jarf.ensemble._base import TreeEnsemble
 from jarf.ensemble._growth import Growth, Rules
 from jarf.gradients import column_std, learning_rows
@@ -56,7 +55,7 @@ class BaggedForest(TreeEnsemble, metaclass=ABCMeta):
         return None
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Grow the forest.
 
         Parameters
@@ -271,8 +270,12 @@ CLASSIFIER_CONSTRAINTS = {
 }
 
 
-class ForestClassifierMixin(ClassifierMixin):
+class ForestClassifierMixin(ClassifierMixin, BaggedForest):
     """Makes a :class:`BaggedForest` a classifier."""
+
+    criterion: str
+    class_weight: Any
+    oob_score: Any
 
     classes_: np.ndarray
 
@@ -298,7 +301,7 @@ class ForestClassifierMixin(ClassifierMixin):
         score = self.oob_score if callable(self.oob_score) else accuracy_score
         self.oob_score_ = score(y[known], self.classes_[means[known].argmax(axis=1)])
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: Any) -> np.ndarray:
         """Average the class shares of the leaves that each row reaches.
 
         Parameters
@@ -312,7 +315,7 @@ class ForestClassifierMixin(ClassifierMixin):
         """
         return self._means(X)
 
-    def predict(self, X):
+    def predict(self, X: Any) -> np.ndarray:
         """Predict the most probable class.
 
         Parameters
@@ -326,7 +329,7 @@ class ForestClassifierMixin(ClassifierMixin):
         best = self.predict_proba(X).argmax(axis=1)
         return self.classes_[best]
 
-    def predict_log_proba(self, X):
+    def predict_log_proba(self, X: Any) -> np.ndarray:
         """Return the logarithms of the class probabilities.
 
         Parameters
@@ -342,8 +345,11 @@ class ForestClassifierMixin(ClassifierMixin):
             return np.log(self.predict_proba(X))
 
 
-class ForestRegressorMixin(RegressorMixin):
+class ForestRegressorMixin(RegressorMixin, BaggedForest):
     """Makes a :class:`BaggedForest` a regressor."""
+
+    oob_score: Any
+    n_outputs_: int
 
     def _read_target(self, y: np.ndarray) -> Target:
         n_outputs = ResponseTarget(y).n_outputs
@@ -361,7 +367,7 @@ class ForestRegressorMixin(RegressorMixin):
         score = self.oob_score if callable(self.oob_score) else r2_score
         self.oob_score_ = score(y[known], self.oob_prediction_[known])
 
-    def predict(self, X):
+    def predict(self, X: Any) -> np.ndarray:
         """Average the means of the leaves that each row reaches.
 
         Parameters

@@ -6,10 +6,9 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from jarf._sklearn import Interval, StrOptions, check_sample_weight
+from jarf._sklearn import BaseEstimator, Interval, StrOptions, check_sample_weight
 from jarf.ensemble._growth import Rules
 from jarf.table import TableEncoder, read_table, take_tables
 from jarf.trees import Forest, SplitNormals
@@ -82,7 +81,7 @@ class TreeEnsemble(BaseEstimator):
         check_is_fitted(self)
         return read_table(self, X, dtype=np.float32, order="C")
 
-    def apply(self, X):
+    def apply(self, X: Any) -> np.ndarray:
         """Find the leaf that each row reaches in each tree.
 
         Parameters

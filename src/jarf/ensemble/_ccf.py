@@ -39,12 +39,13 @@ class _CanonicalCorrelationForest(BootstrapForest):
 
     def _growth(self, X, weights, target, stages) -> Growth:
         plain = self._plain_axes
-        counts: Any = (None, None)
-        if self.max_features is not None:
-            counts = tuple(
-                n_candidates(self.max_features, max(1, int(k.sum()))) for k in (~plain, plain)
-            )
-        return CanonicalGrowth(self._rules(), plain, *counts, self.projection_bootstrap)
+        n_drawn, n_axes = (
+            None
+            if self.max_features is None
+            else n_candidates(self.max_features, max(1, int(columns.sum())))
+            for columns in (~plain, plain)
+        )
+        return CanonicalGrowth(self._rules(), plain, n_drawn, n_axes, self.projection_bootstrap)
 
 
 def canonical_proposal(plain, n_drawn=None, n_axes=None, **options) -> Any:
@@ -144,26 +145,26 @@ class CanonicalCorrelationForestClassifier(ForestClassifierMixin, _CanonicalCorr
 
     def __init__(
         self,
-        n_estimators=200,
+        n_estimators: int = 200,
         *,
-        criterion="gini",
-        max_features=None,
-        projection_bootstrap=True,
-        max_depth=None,
-        min_samples_split=2,
-        min_samples_leaf=1,
-        min_weight_fraction_leaf=0.0,
-        max_leaf_nodes=None,
-        min_impurity_decrease=0.0,
-        bootstrap=False,
-        max_samples=None,
-        oob_score=False,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-        warm_start=False,
-        categorical_features="from_dtype",
-        class_weight=None,
+        criterion: str = "gini",
+        max_features: int | float | str | None = None,
+        projection_bootstrap: bool = True,
+        max_depth: int | None = None,
+        min_samples_split: int | float | str = 2,
+        min_samples_leaf: int | float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_leaf_nodes: int | None = None,
+        min_impurity_decrease: float = 0.0,
+        bootstrap: bool = False,
+        max_samples: int | float | None = None,
+        oob_score: Any = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+        warm_start: bool = False,
+        categorical_features: Any = "from_dtype",
+        class_weight: Any = None,
     ):
         self.n_estimators = n_estimators
         self.criterion = criterion
@@ -230,24 +231,24 @@ class CanonicalCorrelationForestRegressor(ForestRegressorMixin, _CanonicalCorrel
 
     def __init__(
         self,
-        n_estimators=200,
+        n_estimators: int = 200,
         *,
-        max_features=None,
-        projection_bootstrap=True,
-        max_depth=None,
-        min_samples_split=2,
-        min_samples_leaf=1,
-        min_weight_fraction_leaf=0.0,
-        max_leaf_nodes=None,
-        min_impurity_decrease=0.0,
-        bootstrap=False,
-        max_samples=None,
-        oob_score=False,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-        warm_start=False,
-        categorical_features="from_dtype",
+        max_features: int | float | str | None = None,
+        projection_bootstrap: bool = True,
+        max_depth: int | None = None,
+        min_samples_split: int | float | str = 2,
+        min_samples_leaf: int | float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_leaf_nodes: int | None = None,
+        min_impurity_decrease: float = 0.0,
+        bootstrap: bool = False,
+        max_samples: int | float | None = None,
+        oob_score: Any = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+        warm_start: bool = False,
+        categorical_features: Any = "from_dtype",
     ):
         self.n_estimators = n_estimators
         self.max_features = max_features

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from jarf._progress import Stages
 from jarf._sklearn import (
+    BaseEstimator,
     HasMethods,
     Interval,
     StrOptions,
+    TransformerMixin,
     check_classification_targets,
     check_feature_names_in,
     fit_context,
@@ -114,14 +116,14 @@ class JacobianFeatures(TransformerMixin, BaseEstimator):
 
     def __init__(
         self,
-        n_directions=None,
+        n_directions: int | None = None,
         *,
-        sources=("forest", "whitened", "kernel"),
-        switch="auto",
-        categorical_features="from_dtype",
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
+        sources: tuple[str, ...] = ("forest", "whitened", "kernel"),
+        switch: Any = "auto",
+        categorical_features: Any = "from_dtype",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
     ):
         self.n_directions = n_directions
         self.sources = sources
@@ -132,7 +134,7 @@ class JacobianFeatures(TransformerMixin, BaseEstimator):
         self.verbose = verbose
 
     @fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X, y):
+    def fit(self, X: Any, y: Any) -> Self:
         """Draw the directions, and decide whether they help.
 
         Parameters
@@ -149,7 +151,7 @@ class JacobianFeatures(TransformerMixin, BaseEstimator):
         return self
 
     @fit_context(prefer_skip_nested_validation=False)
-    def fit_transform(self, X, y):
+    def fit_transform(self, X: Any, y: Any) -> np.ndarray:
         """Fit, and append the directions to the training rows.
 
         The same as ``fit`` and ``transform``, but for target means of categories of many levels:
@@ -272,7 +274,7 @@ class JacobianFeatures(TransformerMixin, BaseEstimator):
         extra = ((X - self.mean_) / self.scale_) @ self.directions_
         return np.hstack([X, extra.astype(X.dtype)])
 
-    def transform(self, X):
+    def transform(self, X: Any) -> np.ndarray:
         """Append the directions to ``X``.
 
         Parameters

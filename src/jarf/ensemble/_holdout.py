@@ -45,9 +45,9 @@ class ScoredRows:
     def mean_and_error(self, values: np.ndarray) -> tuple[float, float]:
         """Return the weighted mean and its standard error."""
         mean = self.mean(values)
-        parts = self.weights * (values - mean)
+        parts = np.asarray(self.weights * (values - mean), np.float64)
         if self.groups is not None:
-            parts = np.bincount(self.groups, parts)
+            parts = np.bincount(self.groups, parts).astype(np.float64)
         return mean, float(np.sqrt(np.sum(parts**2)) / np.sum(self.weights))
 
 

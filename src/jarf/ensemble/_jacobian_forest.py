@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from numbers import Integral
 from typing import Any
 
@@ -38,6 +39,11 @@ FAST = "sparse"
 class _JacobianForest(BaggedForest):
     geometry: Any
     surrogate_rows: int | None
+    geometries_: tuple[Geometry, ...]
+
+    @abstractmethod
+    def _n_directions(self, d: int) -> int:
+        """Return the number of directions that a node tries, of so many columns."""
 
     @property
     def _learning_rows(self) -> int | None:
@@ -247,24 +253,24 @@ class JacobianForestClassifier(ForestClassifierMixin, _JacobianForest):
 
     def __init__(
         self,
-        n_estimators=200,
+        n_estimators: int = 200,
         *,
-        criterion="gini",
-        geometry="auto",
-        surrogate_rows=50_000,
-        max_features="sqrt",
-        max_depth=None,
-        min_samples_split="auto",
-        min_samples_leaf=1,
-        min_weight_fraction_leaf=0.0,
-        max_leaf_nodes=None,
-        min_impurity_decrease=0.0,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-        warm_start=False,
-        categorical_features="from_dtype",
-        class_weight=None,
+        criterion: str = "gini",
+        geometry: Any = "auto",
+        surrogate_rows: int | None = 50_000,
+        max_features: int | float | str | None = "sqrt",
+        max_depth: int | None = None,
+        min_samples_split: int | float | str = "auto",
+        min_samples_leaf: int | float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_leaf_nodes: int | None = None,
+        min_impurity_decrease: float = 0.0,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+        warm_start: bool = False,
+        categorical_features: Any = "from_dtype",
+        class_weight: Any = None,
     ):
         self.n_estimators = n_estimators
         self.criterion = criterion
@@ -341,22 +347,22 @@ class JacobianForestRegressor(ForestRegressorMixin, _JacobianForest):
 
     def __init__(
         self,
-        n_estimators=200,
+        n_estimators: int = 200,
         *,
-        geometry="auto",
-        surrogate_rows=50_000,
-        max_features=1.0,
-        max_depth=None,
-        min_samples_split="auto",
-        min_samples_leaf=1,
-        min_weight_fraction_leaf=0.0,
-        max_leaf_nodes=None,
-        min_impurity_decrease=0.0,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-        warm_start=False,
-        categorical_features="from_dtype",
+        geometry: Any = "auto",
+        surrogate_rows: int | None = 50_000,
+        max_features: int | float | str | None = 1.0,
+        max_depth: int | None = None,
+        min_samples_split: int | float | str = "auto",
+        min_samples_leaf: int | float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_leaf_nodes: int | None = None,
+        min_impurity_decrease: float = 0.0,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+        warm_start: bool = False,
+        categorical_features: Any = "from_dtype",
     ):
         self.n_estimators = n_estimators
         self.geometry = geometry

@@ -5,19 +5,22 @@ from __future__ import annotations
 from abc import abstractmethod
 from functools import partial
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
+from sklearn.base import clone
 from sklearn.utils import check_random_state, compute_sample_weight
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from jarf._progress import Stages
 from jarf._sklearn import (
+    BaseEstimator,
+    ClassifierMixin,
     HasMethods,
     Interval,
+    RegressorMixin,
     StrOptions,
+    available_if,
     check_sample_weight,
     fit_context,
     is_classifier,
@@ -29,7 +32,7 @@ from jarf.ensemble._forest_docs import documented
 from jarf.ensemble._per_tree import grow_per_tree
 from jarf.geometry import JacobianPreconditioner, fit_preconditioner, resampled_map
 from jarf.surrogate import check_surrogate, default_surrogate, fit_copy, seeded_copy, thaw
-from jarf.table import encode_classes, fit_table, read_table, share_table, take_tables
+from jarf.table import TableEncoder, encode_classes, fit_table, read_table, share_table, take_tables
 
 
 def _final_has(method):
@@ -52,6 +55,7 @@ class _JARF(BaseEstimator):
     n_jobs: int | None
     random_state: Any
     verbose: int
+    table_: TableEncoder
     estimator_: Any
     preconditioner_: JacobianPreconditioner
 
@@ -68,7 +72,7 @@ class _JARF(BaseEstimator):
     }
 
     @fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit surrogate, preconditioner and final ensemble.
 
         Parameters
@@ -286,17 +290,17 @@ class JARFClassifier(ClassifierMixin, _JARF):
 
     def __init__(
         self,
-        estimator=None,
+        estimator: Any = None,
         *,
-        preconditioner=None,
-        share="global",
-        n_estimators=200,
-        min_weight_fraction_leaf=0.0,
-        categorical_features="from_dtype",
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-        class_weight=None,
+        preconditioner: JacobianPreconditioner | None = None,
+        share: str = "global",
+        n_estimators: int = 200,
+        min_weight_fraction_leaf: float = 0.0,
+        categorical_features: Any = "from_dtype",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+        class_weight: Any = None,
     ):
         self.estimator = estimator
         self.preconditioner = preconditioner
@@ -327,7 +331,7 @@ class JARFClassifier(ClassifierMixin, _JARF):
         self.classes_, codes = encode_classes(y)
         return self.classes_, codes
 
-    def predict(self, X):
+    def predict(self, X: Any) -> np.ndarray:
         """Predict the class of each row.
 
         Parameters
@@ -342,7 +346,7 @@ class JARFClassifier(ClassifierMixin, _JARF):
         return self.classes_[np.asarray(self.estimator_.predict(mapped), dtype=np.intp)]
 
     @available_if(_final_has("predict_proba"))
-    def predict_proba(self, X):
+    def predict_proba(self, X: Any) -> np.ndarray:
         """Predict class probabilities.
 
         Parameters
@@ -357,7 +361,7 @@ class JARFClassifier(ClassifierMixin, _JARF):
         return self.estimator_.predict_proba(mapped)
 
     @available_if(_final_has("predict_proba"))
-    def predict_log_proba(self, X):
+    def predict_log_proba(self, X: Any) -> np.ndarray:
         """Predict logarithms of class probabilities.
 
         Parameters
@@ -411,16 +415,16 @@ class JARFRegressor(RegressorMixin, _JARF):
 
     def __init__(
         self,
-        estimator=None,
+        estimator: Any = None,
         *,
-        preconditioner=None,
-        share="global",
-        n_estimators=200,
-        min_weight_fraction_leaf=0.0,
-        categorical_features="from_dtype",
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
+        preconditioner: JacobianPreconditioner | None = None,
+        share: str = "global",
+        n_estimators: int = 200,
+        min_weight_fraction_leaf: float = 0.0,
+        categorical_features: Any = "from_dtype",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
     ):
         self.estimator = estimator
         self.preconditioner = preconditioner
@@ -442,7 +446,7 @@ class JARFRegressor(RegressorMixin, _JARF):
     def _encode(self, y):
         return None, y
 
-    def predict(self, X):
+    def predict(self, X: Any) -> np.ndarray:
         """Predict the target of each row.
 
         Parameters

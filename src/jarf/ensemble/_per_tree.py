@@ -46,10 +46,10 @@ class PerTreeForest:
         )
         return total / len(self.trees_)
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: Any) -> np.ndarray:
         return self._mean("predict_proba", X)
 
-    def predict(self, X):
+    def predict(self, X: Any) -> np.ndarray:
         if self.classifies:
             return self.predict_proba(X).argmax(axis=1)
         return self._mean("predict", X)

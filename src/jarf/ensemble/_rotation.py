@@ -20,7 +20,7 @@ from jarf.ensemble._bagged import (
 )
 from jarf.ensemble._forest_docs import documented
 from jarf.ensemble._growth import Growth, n_candidates
-from jarf.trees import GrownTree, Target, TreePlan, narrow, rotate_columns
+from jarf.trees import ClassTarget, GrownTree, Target, TreePlan, narrow, rotate_columns
 
 _CONSTRAINTS = {
     "n_groups": [Interval(Integral, 1, None, closed="left")],
@@ -115,7 +115,7 @@ def _sample_rows(
 ) -> np.ndarray:
     """Draw a random subset of the classes, then a bootstrap of a fraction of their rows."""
     rows = np.arange(n_rows)
-    if target.n_classes > 1:
+    if isinstance(target, ClassTarget) and target.n_classes > 1:
         present = np.flatnonzero(np.bincount(target.labels))
         n_kept = rng.integers(1, len(present) + 1)
         kept = np.zeros(target.n_classes, bool)
@@ -185,28 +185,28 @@ class RotationForestClassifier(ForestClassifierMixin, _RotationForest):
 
     def __init__(
         self,
-        n_estimators=200,
+        n_estimators: int = 200,
         *,
-        criterion="entropy",
-        n_groups=6,
-        group_size=None,
-        rotation_samples=0.75,
-        max_features=None,
-        max_depth=None,
-        min_samples_split=2,
-        min_samples_leaf=1,
-        min_weight_fraction_leaf=0.0,
-        max_leaf_nodes=None,
-        min_impurity_decrease=0.0,
-        bootstrap=False,
-        max_samples=None,
-        oob_score=False,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-        warm_start=False,
-        categorical_features="from_dtype",
-        class_weight=None,
+        criterion: str = "entropy",
+        n_groups: int = 6,
+        group_size: int | None = None,
+        rotation_samples: float = 0.75,
+        max_features: int | float | str | None = None,
+        max_depth: int | None = None,
+        min_samples_split: int | float | str = 2,
+        min_samples_leaf: int | float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_leaf_nodes: int | None = None,
+        min_impurity_decrease: float = 0.0,
+        bootstrap: bool = False,
+        max_samples: int | float | None = None,
+        oob_score: Any = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+        warm_start: bool = False,
+        categorical_features: Any = "from_dtype",
+        class_weight: Any = None,
     ):
         self.n_estimators = n_estimators
         self.criterion = criterion
@@ -282,26 +282,26 @@ class RotationForestRegressor(ForestRegressorMixin, _RotationForest):
 
     def __init__(
         self,
-        n_estimators=200,
+        n_estimators: int = 200,
         *,
-        n_groups=6,
-        group_size=None,
-        rotation_samples=0.75,
-        max_features=None,
-        max_depth=None,
-        min_samples_split=2,
-        min_samples_leaf=1,
-        min_weight_fraction_leaf=0.0,
-        max_leaf_nodes=None,
-        min_impurity_decrease=0.0,
-        bootstrap=False,
-        max_samples=None,
-        oob_score=False,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-        warm_start=False,
-        categorical_features="from_dtype",
+        n_groups: int = 6,
+        group_size: int | None = None,
+        rotation_samples: float = 0.75,
+        max_features: int | float | str | None = None,
+        max_depth: int | None = None,
+        min_samples_split: int | float | str = 2,
+        min_samples_leaf: int | float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_leaf_nodes: int | None = None,
+        min_impurity_decrease: float = 0.0,
+        bootstrap: bool = False,
+        max_samples: int | float | None = None,
+        oob_score: Any = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+        warm_start: bool = False,
+        categorical_features: Any = "from_dtype",
     ):
         self.n_estimators = n_estimators
         self.n_groups = n_groups

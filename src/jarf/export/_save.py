@@ -146,7 +146,7 @@ def _check_sound(model: Any) -> None:
             check_shares(found, "its predictions")
 
 
-def _check_forest_model(model: TreeEnsemble) -> None:
+def _check_forest_model(model: Any) -> None:
     n_outputs = model.table_.n_outputs
     fits = len(model.table_.fill_values_) == model.n_features_in_
     require(fits, "the table has other columns")
@@ -155,10 +155,10 @@ def _check_forest_model(model: TreeEnsemble) -> None:
         "the forest is of other columns",
     )
     plain = model.forest_.link == "identity" and model.forest_.averaged
-    require(plain and not model.forest_.base.any(), "the forest is not bagged")
+    require(plain and not np.any(model.forest_.base), "the forest is not bagged")
     require(is_classifier(model) == hasattr(model, "classes_"), "classes are missing, or too many")
     values = model.forest_.values
-    width = len(model.classes_) if is_classifier(model) else 1
+    width = len(model.classes_) if is_classifier(model) else getattr(model, "n_outputs_", 0)
     require(values.shape[1] == width, "the forest is of other classes")
     if is_classifier(model):
         check_shares(values, "the forest")

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-)
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from jarf._sklearn import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
     HasMethods,
     Interval,
     StrOptions,
+    TransformerMixin,
     check_sample_weight,
     fit_context,
     is_classifier,
@@ -193,24 +191,24 @@ class JacobianPreconditioner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
 
     def __init__(
         self,
-        surrogate=None,
+        surrogate: Any = None,
         *,
-        surrogate_rows=50_000,
-        n_probes=10_000,
-        step=0.1,
-        step_rule="auto",
-        scheme="centered",
-        boundary="one-sided",
-        outputs="observed",
-        gamma=1e-3,
-        normalize=True,
-        n_components=None,
-        standardize=True,
-        categorical_features="from_dtype",
-        categorical="axes",
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
+        surrogate_rows: int | None = 50_000,
+        n_probes: int | float = 10_000,
+        step: float = 0.1,
+        step_rule: Any = "auto",
+        scheme: str = "centered",
+        boundary: str = "one-sided",
+        outputs: str = "observed",
+        gamma: float = 1e-3,
+        normalize: bool = True,
+        n_components: int | None = None,
+        standardize: bool = True,
+        categorical_features: Any = "from_dtype",
+        categorical: str = "axes",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
     ):
         self.surrogate = surrogate
         self.surrogate_rows = surrogate_rows
@@ -231,7 +229,7 @@ class JacobianPreconditioner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         self.verbose = verbose
 
     @fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the surrogate and estimate the map.
 
         Parameters
@@ -250,7 +248,7 @@ class JacobianPreconditioner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         return self
 
     @fit_context(prefer_skip_nested_validation=False)
-    def fit_transform(self, X, y, sample_weight=None):
+    def fit_transform(self, X: Any, y: Any, sample_weight: Any = None) -> np.ndarray:
         """Fit, and map the training rows.
 
         The same as ``fit`` and ``transform``, but for target means of categories of many levels:
@@ -295,7 +293,7 @@ class JacobianPreconditioner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         classification = not kind.startswith("continuous")
         return default_surrogate(classification), classification
 
-    def transform(self, X):
+    def transform(self, X: Any) -> np.ndarray:
         """Map ``X`` to ``X H``, or to its projections on the leading eigenvectors.
 
         Parameters

@@ -57,7 +57,7 @@ class Trees:
     @property
     def base(self) -> np.ndarray:
         """Added to the sum, or to the mean."""
-        return self.parts[0].forest.base
+        return np.asarray(self.parts[0].forest.base)
 
     def locate(self, tree: int) -> tuple[Part, int]:
         """Find a tree: its part, and its number there."""

@@ -211,7 +211,7 @@ class Forest:
         last = tree + 1 == self.n_trees
         return slice(int(self.roots[tree]), len(self.nodes) if last else int(self.roots[tree + 1]))
 
-    def leaf_values(self, leaves: np.ndarray) -> np.ndarray:
+    def leaf_values(self, leaves: Any) -> np.ndarray:
         """Return what leaves hold, given by their numbers among all nodes."""
         return self.values[self.nodes["left"][leaves]]
 

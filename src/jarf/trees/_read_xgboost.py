@@ -107,7 +107,7 @@ def _arrays(trees: list[dict], classes: list[int], n_outputs: int):
             ("split_conditions", np.float32),
         )
     )
-    is_leaf = [part < 0 for part in left]
+    is_leaf = [np.asarray(part < 0) for part in left]  # type: ignore[operator]
     below = [np.nextafter(condition, np.float32(-np.inf)) for condition in conditions]
     nodes, roots = flat_nodes(left, right, features, below, is_leaf)
     leaf = np.concatenate(is_leaf)
