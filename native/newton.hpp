@@ -101,9 +101,11 @@ class Newton {
         const double gradient = left_[2 * c], hessian = left_[2 * c + 1];
         const double rest = target_.totals_[2 * c] - gradient;
         const double hessian_rest = target_.totals_[2 * c + 1] - hessian;
+        const double noise = kNoise * target_.totals_[2 * c + 1];
         left_hessian += hessian;
         right_hessian += hessian_rest;
-        score += target_.part(gradient, hessian) + target_.part(rest, hessian_rest);
+        score += target_.part(gradient, hessian > noise ? hessian : 0.0) +
+                 target_.part(rest, hessian_rest > noise ? hessian_rest : 0.0);
       }
       if (!(left_hessian >= target_.min_side_ && right_hessian >= target_.min_side_)) {
         return -std::numeric_limits<double>::infinity();
@@ -116,8 +118,10 @@ class Newton {
     double* left_;
   };
 
-  // Smaller hessians count as zero: no step is divided by them.
+  // Smaller hessians count as zero: no step is divided by them. So does a side's hessian below
+  // this share of its node's: the difference of two sums may be nothing but rounding.
   static constexpr double kTiny = 1e-16;
+  static constexpr double kNoise = 1e-12;
 
   // What a bin holds: gradient and hessian of each output in turn.
   std::size_t bin_width() const { return 2 * k(); }
