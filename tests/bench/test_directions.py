@@ -94,3 +94,36 @@ def test_the_best_cut_of_a_column_may_be_a_category():
     assert cuts["axis"]["words"] in ("status is married", "status is not married")
     assert cuts["axis"]["worth"] > 0.7
     assert cuts["axis"]["normal"] == [0.0, 0.0]  # no line in the plane of the numbers
+
+
+def computers(n=800):
+    """The target follows the memory, whose values lie far apart; the clock is noise."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(
+        {
+            "clock": rng.normal(60, 20, n),
+            "ram": rng.choice([2, 4, 8, 16, 32], n, p=[0.1, 0.2, 0.4, 0.2, 0.1]),
+            "disk": rng.choice([80, 120, 250, 500], n),
+        }
+    )
+    return X, 3.0 * np.log2(X["ram"]).to_numpy() + 0.01 * X["clock"].to_numpy()
+
+
+def test_a_column_of_few_values_has_its_sensitivity():
+    found = directions_of(*halves(*computers()), ["clock", "ram", "disk"], "regression")
+    values = dict(found["sensitivities"])
+    assert found["sensitivities"][0][0] == "ram"
+    assert values["ram"] > 0.5
+    assert values["disk"] < 0.1 * values["ram"]
+    first = dict(zip(found["columns"], found["loadings"][0], strict=True))
+    assert abs(first["ram"]) > 0.95
+
+
+def test_a_slope_is_that_of_the_function():
+    """y = 2 k on a grid of whole numbers: two target units per unit, s.d. of k over s.d. of y."""
+    rng = np.random.default_rng(1)
+    X = pd.DataFrame({"k": rng.integers(0, 6, 1200), "x": rng.normal(size=1200)})
+    y = 2.0 * X["k"].to_numpy()
+    values = dict(directions_of(*halves(X, y), ["k", "x"], "regression")["sensitivities"])
+    assert values["k"] == pytest.approx(1.0, abs=0.15)
+    assert values["x"] < 0.5 * values["k"]

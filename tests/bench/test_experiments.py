@@ -47,7 +47,7 @@ def test_means_and_errors_are_those_of_the_splits(results, tables):
 
 def test_a_run_under_way_says_so(results):
     assert results.unfinished() == ""
-    fewer = Results([r for r in results.rows if (r["repeat"], r["fold"]) == (0, 0)])
+    fewer = Results([r for r in results.rows if (r.repeat, r.fold) == (0, 0)])
     fewer.settings = results.settings
     assert fewer.unfinished() == " Not finished: 1 to 1 of 4 splits so far."
 

@@ -71,9 +71,16 @@ def test_the_advice_names_a_method_its_equals_and_the_faster_one():
         "Use the Jacobian forest (JF).",
         "The lead over tuned XGBoost and the random forest is within noise: each of them may be as "
         "good on new rows.",
-        "If the time of a fit matters, the random forest needs 25 % of the time.",
+        "If the time of a fit matters, the random forest needs 25 % of the time, tuning included.",
     ]
     clear = [pair("JF", "RF", 0.02, 0.001), pair("JF", "XGB", 0.01, 0.001)]
     assert advice(list(scores), scores, clear, "kappa", {"JF": 2.0, "RF": 0.5}) == said[:1]
     nothing = advice(["RF"], {"RF": 0.0}, [], "kappa", {})
     assert nothing[0].startswith("Do not choose a model yet")
+
+
+def test_a_lead_that_rounds_to_nothing_is_called_small():
+    scores = {"JF": 0.9, "RF": 0.8999}
+    said = answer(list(scores), scores, [pair("JF", "RF", 0.0001, 0.9)], "r2", [])
+    assert "less than 0.001 better than the random forest" in said[0]
+    assert "gains less than 0.001 over" in said[1]

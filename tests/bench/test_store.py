@@ -6,6 +6,7 @@ import zlib
 
 import pytest
 
+from jarf._files import atomic_write
 from jarf.bench import ResultRow, ResultStore, StoreError, load_rows, read_rows
 
 SETTINGS = {"name": "quick", "n_trees": 5}
@@ -182,10 +183,14 @@ def test_a_link_at_the_name_of_a_scratch_file_is_not_followed(folder, tmp_path):
 
 def test_what_a_kill_left_of_a_replacement_is_removed(folder):
     folder.mkdir()
-    (folder / ".run.json.0123456789abcdef.part").write_text("{")
-    ResultStore(folder, SETTINGS).close()
+    with atomic_write(folder / "run.json", "w") as stream:
+        (left,) = [path for path in folder.iterdir() if path.name.endswith(".part")]
+        stream.write("{}")
+    left.write_text("{")  # as if the process had been killed there
+    (folder / "my.part").write_text("mine")
+    ResultStore(folder, {}).close()
     assert sorted(path.name for path in folder.iterdir()) == [
-        *(".lock", "environment.json", "rows.jsonl", "run.json"),
+        *(".lock", "environment.json", "my.part", "rows.jsonl", "run.json"),
     ]
 
 

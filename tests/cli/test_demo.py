@@ -38,5 +38,5 @@ def test_version_and_usage(capsys):
     assert stop.value.code == 0
     assert __version__ in capsys.readouterr().out
     with pytest.raises(SystemExit) as stop:
-        main([])
+        main(["demo", "--nope"])
     assert stop.value.code == 2

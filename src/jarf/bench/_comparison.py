@@ -17,7 +17,7 @@ from jarf.bench._own_table import OwnTable
 from jarf.bench._protocol import numeric_columns
 from jarf.bench._recipes import example_code
 from jarf.bench._rows import ResultRow
-from jarf.bench.experiments import Results
+from jarf.bench.experiments import Results, ResultTable
 from jarf.pages import comparison_markdown, comparison_page, write_text
 
 __all__ = ["Comparison", "compare_rows"]
@@ -117,12 +117,13 @@ def compare_rows(
     pairs = paired_methods(whole, name, order, metric)
     races = whole.extras(name, "JF", "geometry")
     curve = curve_table(rows, name, order, metric)
+    times = time_table(whole, name, order)
     summary = {
         "table": _table_facts(table),
         "metric": metric,
         "metric_label": METRICS[metric][0],
         "answer": answer(order, scores, pairs, metric, races),
-        "advice": advice(order, scores, pairs, metric, _seconds(whole, name, order)),
+        "advice": advice(order, scores, pairs, metric, _seconds(times)),
         "code": _code(order[0], table, facts),
         "scores": {m: scores[m] for m in order},
         "splits": {m: _values(whole, name, m, metric) for m in order},
@@ -130,7 +131,7 @@ def compare_rows(
         "tables": [
             score_table(whole, name, order, table.task, metric).as_dict(),
             pair_table(pairs, whole, metric).as_dict(),
-            time_table(whole, name, order).as_dict(),
+            times.as_dict(),
             *([] if curve is None else [curve.as_dict()]),
         ],
         "races": dict(Counter(races).most_common()),
@@ -145,9 +146,13 @@ def compare_rows(
     return Comparison(summary)
 
 
-def _seconds(results: Results, name: str, methods: list[str]) -> dict[str, float]:
-    cells = {m: results.cell(name, m, "time_cpu") for m in methods}
-    return {m: cell.value for m, cell in cells.items() if cell is not None}
+def _seconds(times: ResultTable) -> dict[str, float]:
+    """Seconds of a fit by method, the search before it included."""
+    found: dict[str, float] = {}
+    for (method, column), cell in times.cells.items():
+        if column in ("cpu", "tuning"):
+            found[method] = found.get(method, 0.0) + cell.value
+    return found
 
 
 def _code(method: str, table: OwnTable, facts: dict[str, Any]) -> str:

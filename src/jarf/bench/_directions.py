@@ -15,6 +15,7 @@ from jarf.table import read_table
 __all__ = ["directions_of"]
 
 N_DIRECTIONS = 6
+STEP_RULE = "auto"  # steps that reach the next value of a column, in everything the page shows
 _N_POINTS = 800
 _MAX_CATEGORIES = 80  # category columns the surrogate sees, of at most 50 levels
 
@@ -72,6 +73,7 @@ def _fit(X: Any, y: np.ndarray, numbers: list[str], seed: int, n_jobs: int) -> A
     return JacobianPreconditioner(
         categorical_features=others or None,
         categorical="toggle",
+        step_rule=STEP_RULE,
         random_state=seed,
         n_jobs=n_jobs,
     ).fit(X[known], y)

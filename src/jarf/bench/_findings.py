@@ -124,7 +124,7 @@ def answer(
     if nearest is None:
         return [f"{text}. The others share no split with it."]
     said = [
-        f"{text}, {abs(nearest.test.mean):.3f} better than {_word(order[1])}; the difference is "
+        f"{text}, {_size(nearest.test.mean)} better than {_word(order[1])}; the difference is "
         f"{nearest.verdict} (p = {nearest.p:.2g} after Holm's correction)."
     ]
     rivals = [by_names.get(frozenset((best, other))) for other in order[2:]]
@@ -156,7 +156,7 @@ def advice(
     order, scores, pairs, metric
         As in `answer`.
     seconds : dict of str to float
-        CPU seconds of one fit, by method.
+        Seconds of one fit, by method, the search for parameters included.
     """
     best = order[0]
     if metric in ("kappa", "r2") and scores[best] < 0.01:
@@ -177,7 +177,7 @@ def advice(
         quick = min(faster, key=lambda m: seconds[m])
         said.append(
             f"If the time of a fit matters, {_word(quick)} needs "
-            f"{100 * seconds[quick] / seconds[best]:.0f} % of the time."
+            f"{100 * seconds[quick] / seconds[best]:.0f} % of the time, tuning included."
         )
     return said
 
@@ -195,6 +195,10 @@ def _word(method: str) -> str:
     return _WORDS.get(method, method)
 
 
+def _size(gap: float) -> str:
+    return f"{abs(gap):.3f}" if abs(gap) >= 0.0005 else "less than 0.001"
+
+
 def _signed(value: float) -> str:
     text = f"{value:+.3f}"
     return text.lstrip("+-") if float(text) == 0 else text
@@ -206,7 +210,7 @@ def _against_forest(pair: Pair) -> str:
     ends = sorted((sign * test.low, sign * test.high))
     verb = "gains" if wins else "loses"
     return (
-        f"The Jacobian forest {verb} {abs(test.mean):.3f} {'over' if wins else 'against'} the "
+        f"The Jacobian forest {verb} {_size(test.mean)} {'over' if wins else 'against'} the "
         f"random forest (95 % interval {_signed(ends[0])} to {_signed(ends[1])}): {pair.verdict}."
     )
 

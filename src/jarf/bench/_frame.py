@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from jarf.bench._rows import ResultRow
+from jarf.bench._rows import WHEN, ResultRow
 
 __all__ = ["METRIC_NAMES", "STAGES", "flat_frame"]
 
@@ -52,7 +52,7 @@ def flat_frame(rows: Iterable[ResultRow]) -> Any:
         **dict.fromkeys(METRIC_NAMES, float),
         **{name: float for name in frame.columns if name.startswith(("time_", "surrogate_"))},
     }
-    frame["when"] = pd.to_datetime(frame["when"], utc=True, errors="coerce")
+    frame["when"] = pd.to_datetime(frame["when"], format=WHEN, utc=True, errors="coerce")
     return frame.astype(kinds)
 
 

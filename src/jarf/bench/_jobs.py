@@ -24,7 +24,7 @@ from jarf.bench._jarf_methods import preconditioner_of
 from jarf.bench._methods import Fit, Method, Setting, get_method
 from jarf.bench._metrics import classification_metrics, regression_metrics
 from jarf.bench._protocol import Split, cap_rows, make_split
-from jarf.bench._rows import ResultRow
+from jarf.bench._rows import WHEN, ResultRow
 
 __all__ = ["TUNING", "Job", "run_job", "versions"]
 
@@ -63,7 +63,7 @@ class Job:
 
     def row(self, **found: Any) -> ResultRow:
         """What came out of this job, as the row to store."""
-        now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        now = time.strftime(WHEN, time.gmtime())
         return ResultRow(**asdict(self), versions=versions(), when=now, **found)
 
     def __str__(self) -> str:

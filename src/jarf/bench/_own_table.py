@@ -134,8 +134,8 @@ def own_table(
     notes = _format_notes(source)
     known = _known_rows(source, target, values, notes)
     values = values[known].reset_index(drop=True)
-    values, note = read_target(values, target)
-    notes += note
+    values, amounts = read_target(values, target)
+    notes += amounts
     if task is None:
         task, why = guess_task(values)
         notes.append(f"Task: {task}, because {why}; --task says otherwise.")
@@ -158,6 +158,7 @@ def own_table(
         )
     warnings = [*cleaned.warnings, *_leaks(cleaned.X, labels, task, target)]
     found = (cleaned.X, labels, len(known), len(wanted))
+    cleaned.converted += [target] if amounts else []
     recipe = _recipe(X, source, target, drop, cleaned)
     notes += cleaned.notes
     return OwnTable(*(source.label, target, task, *found), notes, warnings, recipe)

@@ -12,8 +12,12 @@ from numbers import Real
 from pathlib import Path
 from typing import Any
 
-__all__ = ["KEY", "ResultRow", "StoreError", "parse_lines", "read_json", "row_line", "unpacked"]
+__all__ = [
+    *("KEY", "WHEN", "ResultRow", "StoreError", "parse_lines", "read_json", "row_line"),
+    "unpacked",
+]
 
+WHEN = "%Y-%m-%dT%H:%M:%SZ"  # UTC
 KEY = ("dataset", "method", "variant", "repeat", "fold", "cap", "seed")
 # A packed file may not hold more than this: it would fill the memory.
 MAX_UNPACKED = 2**30

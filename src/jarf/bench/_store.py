@@ -6,6 +6,7 @@ import contextlib
 import errno
 import json
 import os
+import re
 from collections.abc import Iterable
 from io import FileIO
 from pathlib import Path
@@ -23,6 +24,9 @@ from jarf.bench._rows import (
 )
 
 __all__ = ["ResultStore", "StoreError", "load_rows", "read_rows", "read_run"]
+
+
+_REMAINS = re.compile(r"\.([a-z.]+\.)?[0-9a-f]{16}\.part")  # names of atomic_write
 
 
 def read_rows(folder: str | os.PathLike[str]) -> Any:
@@ -249,8 +253,8 @@ def _refuse_links(folder: Path) -> None:
 
 def _remove_remains(folder: Path) -> None:
     """Remove what a kill in the middle of a replacement left; the lock keeps other runs out."""
-    for name in ("rows.jsonl", "run.json", "environment.json"):
-        for path in folder.glob(f".{name}.*.part"):
+    for path in folder.glob(".*.part"):
+        if _REMAINS.fullmatch(path.name):
             path.unlink(missing_ok=True)
 
 

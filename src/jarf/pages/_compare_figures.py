@@ -276,7 +276,8 @@ def _sensitivities(summary: dict[str, Any]) -> Painter | None:
         "Sensitivity to each column",
         f"The change of {unit}, between two neighbouring values of a column, times its "
         "standard deviation over their distance: a slope. Root mean square over the training "
-        "rows, by the surrogate forest. A level of a category is switched on and off.",
+        "rows, by the surrogate forest; moving the column by a whole standard deviation may "
+        "change less. A level of a category is switched on and off.",
         figure,
     )
     _bars(painter, ax, [name for name, _ in found], [value for _, value in found], _SECOND)

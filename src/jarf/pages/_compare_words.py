@@ -59,9 +59,8 @@ def glossary_terms(summary: dict[str, Any]) -> list[tuple[str, str]]:
         (
             "split",
             f"The rows are cut into {run.get('folds', 'several')} parts at random; each part is "
-            "predicted by models that were fitted to the others. That is repeated "
-            f"{run.get('repeats', 'several')} times with other random parts, and scores are means "
-            "over all of them.",
+            "predicted by models that were fitted to the others. With "
+            f"{run.get('repeats', 'several')} such random cuts, scores are means over all parts.",
         ),
         ("score", metric),
         (
