@@ -100,7 +100,9 @@ def example_code(recipe: Recipe, table: TableRecipe, task: str, n_trees: int) ->
     if recipe.numbers_classes and task == "classification":
         imports.append("from sklearn.preprocessing import LabelEncoder")
         lines.append("y = LabelEncoder().fit_transform(y)")
-    return "\n".join(["import pandas as pd", *imports, "", *lines, model, "model.fit(X, y)"])
+    if table.path:
+        imports.insert(0, "import pandas as pd")
+    return "\n".join([*imports, "", *lines, model, "model.fit(X, y)"])
 
 
 def _read_lines(table: TableRecipe) -> list[str]:
