@@ -115,7 +115,7 @@ def grow_tree(
     keep_leaves: bool = False,
 ) -> GrownTree:
     """Grow one tree; rows with zero weight are ignored."""
-    words, *arrays, values, leaves = engine().grow_tree(
+    words, weights, gains, starts, features, loadings, values, leaves = engine().grow_tree(
         columns.crossing,
         proposal,
         target.crossing(),
@@ -125,8 +125,8 @@ def grow_tree(
         keep_leaves,
         np.zeros(1, np.uint8) if stop is None else stop,
     )
-    values = values.reshape(-1, target.n_outputs)
-    tree = GrownTree(nodes_of_words(words), *arrays, values, leaves)
+    nodes, values = nodes_of_words(words), values.reshape(-1, target.n_outputs)
+    tree = GrownTree(nodes, weights, gains, starts, features, loadings, values, leaves)
     return tree if columns.rotation is None else _unrotated(tree, columns.rotation)
 
 

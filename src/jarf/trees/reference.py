@@ -240,7 +240,7 @@ class _Grower:
         self.gains[node] = found.gain
         feature = self._add_projection(found)
         children = [(rows[left], self._add_node()), (rows[~left], self._add_node())]
-        self.nodes[node] = (feature, found.threshold, children[0][1], children[1][1])
+        self.nodes[node] = (feature, float(found.threshold), children[0][1], children[1][1])
         return children
 
     def _add_projection(self, found: _Found) -> int:
