@@ -131,17 +131,35 @@ class TreeDifferences {
     }
     const int here = Forest::side(node, sum);
     lane.node = forest_.nodes + node.child[here];
+    const double near = surely_near(node, sum, size, direction.size);
     for (std::size_t k = 0; k < direction.size; ++k) {
       const std::int32_t j = direction.features[k];
+      const double loading = direction.weights[k], centre = lane.centre[j];
       for (std::uint32_t side = 0; side < 2; ++side) {
         const float moved = lane.moved[side][j];
+        if (std::fabs(loading * (moved - centre)) < near) continue;
         if (moved == lane.centre[j] || has_left(index, side, j)) continue;
-        const double loading = direction.weights[k];
         const int there = side_moved(node, lane, j, moved, sum, size, loading, direction.size);
         if (there != here) depart(node.child[there], j, moved, index, side);
       }
     }
   }
+
+  // A projection that moves by less stays on its side, however it is rounded: most probes are done
+  // with after this one comparison. Negative where the sums are too large to tell.
+  static double surely_near(const Node& node, float sum, double size, std::size_t n_terms) {
+    const double gap = std::fabs(static_cast<double>(node.threshold) - sum);
+    if (!(size < 1e36 && gap < 1e36)) return -1.0;
+    const double rate = slack_rate(n_terms);
+    return (gap - 3.0 * rate * size - slack_least(n_terms)) / (1.0 + rate);
+  }
+
+  // Bounds the rounding of a sum, relative to the size of its terms.
+  static double slack_rate(std::size_t n_terms) {
+    return static_cast<double>(n_terms + 2) * std::numeric_limits<float>::epsilon();
+  }
+  // The same for terms that underflow.
+  static double slack_least(std::size_t n_terms) { return static_cast<double>(n_terms + 2) * 1e-37; }
 
   // The side of a row whose feature j is moved. The projection plus loading times step tells,
   // unless rounding could decide: then the sum is taken again, in the order of a prediction.
@@ -149,8 +167,7 @@ class TreeDifferences {
                  double size, double loading, std::size_t n_terms) const {
     const double shift = loading * (static_cast<double>(moved) - lane.centre[j]);
     const double reached = sum + shift, largest = size + std::fabs(loading * moved);
-    const double epsilon = std::numeric_limits<float>::epsilon();
-    const double slack = static_cast<double>(n_terms + 2) * (epsilon * (size + largest) + 1e-37);
+    const double slack = slack_rate(n_terms) * (size + largest) + slack_least(n_terms);
     if (largest < 1e37 && std::fabs(reached - node.threshold) > slack) {
       return reached > node.threshold;
     }

@@ -49,12 +49,14 @@ def _linked_differences(forest: Forest, centre, upper, lower, output) -> np.ndar
     if forest.averaged:
         above /= forest.n_trees
         below /= forest.n_trees
-    raw = forest.raw(centre, 1)[:, :, None]
-    above += raw
-    below += raw
-    if output is None:
-        return apply_link(forest.link, above) - apply_link(forest.link, below)
-    rows, output = np.arange(len(centre)), np.asarray(output)
-    change = apply_link(forest.link, above)[rows, output]
-    change -= apply_link(forest.link, below)[rows, output]
-    return change[:, None, :]
+    # Most probes change nothing: links are taken of the others only.
+    rows, features = np.nonzero(above.any(axis=1) | below.any(axis=1))
+    raw = forest.raw(centre, 1)[rows]
+    upper = apply_link(forest.link, raw + above[rows, :, features])
+    moved = upper - apply_link(forest.link, raw + below[rows, :, features])
+    n_kept = forest.n_outputs if output is None else 1
+    change = np.zeros((len(centre), n_kept, forest.n_features))
+    if output is not None:
+        moved = np.take_along_axis(moved, np.asarray(output)[rows, None], axis=1)
+    change[rows, :, features] = moved
+    return change

@@ -115,7 +115,7 @@ def grow_tree(
     keep_leaves: bool = False,
 ) -> GrownTree:
     """Grow one tree; rows with zero weight are ignored."""
-    arrays = engine().grow_tree(
+    words, weights, gains, starts, features, loadings, values, leaves = engine().grow_tree(
         columns.crossing,
         proposal,
         target.crossing(),
@@ -125,10 +125,8 @@ def grow_tree(
         keep_leaves,
         np.zeros(1, np.uint8) if stop is None else stop,
     )
-    tree = GrownTree(*arrays)
-    tree = tree._replace(
-        nodes=nodes_of_words(tree.nodes), values=tree.values.reshape(-1, target.n_outputs)
-    )
+    nodes, values = nodes_of_words(words), values.reshape(-1, target.n_outputs)
+    tree = GrownTree(nodes, weights, gains, starts, features, loadings, values, leaves)
     return tree if columns.rotation is None else _unrotated(tree, columns.rotation)
 
 

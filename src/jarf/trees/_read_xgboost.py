@@ -98,16 +98,13 @@ def _arrays(trees: list[dict], classes: list[int], n_outputs: int):
         )
     if any(int(tree["tree_param"]["size_leaf_vector"]) > 1 for tree in trees):
         raise UnreadableTrees("XGBoost's trees with several outputs are not read.")
-    left, right, features, conditions = (
-        [np.asarray(tree[key], kind) for tree in trees]
-        for key, kind in (
-            ("left_children", np.int64),
-            ("right_children", np.int64),
-            ("split_indices", np.int64),
-            ("split_conditions", np.float32),
-        )
-    )
-    is_leaf = [np.asarray(part < 0) for part in left]  # type: ignore[operator]
+
+    def each(name: str, kind: type) -> list[np.ndarray]:
+        return [np.asarray(tree[name], kind) for tree in trees]
+
+    left, right = each("left_children", np.int64), each("right_children", np.int64)
+    features, conditions = each("split_indices", np.int64), each("split_conditions", np.float32)
+    is_leaf = [part < 0 for part in left]
     below = [np.nextafter(condition, np.float32(-np.inf)) for condition in conditions]
     nodes, roots = flat_nodes(left, right, features, below, is_leaf)
     leaf = np.concatenate(is_leaf)

@@ -71,7 +71,8 @@ def _surrogate_table(
     rows += [Row("Std. dev.", "summary"), Row("Max diff", "summary", "Max difference to default")]
     notes = [
         f"Mean over {len(datasets)} {task} datasets, {results.settings.get('ablation_repeats')} "
-        "x 2 splits. Surrogates without the tree kernel are probed at "
+        "x 2 splits. Forests and XGBoost are differentiated exactly, at the default number of "
+        "rows; other surrogates are probed at "
         f"{results.settings.get('slow_probes', '?')} rows at most."
     ]
     return ResultTable(name, "", rows, list(columns.values()), cells, notes, "surrogate")
