@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import sys
 from types import ModuleType
 
 
@@ -27,6 +28,9 @@ def engine() -> ModuleType:
     """
     if not is_native():
         return importlib.import_module("jarf.trees.reference")
+    known = sys.modules.get("jarf._kernels")
+    if known is not None:
+        return known
     try:
         return importlib.import_module("jarf._kernels")
     except ImportError as error:

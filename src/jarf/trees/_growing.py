@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 from zlib import crc32
 
@@ -43,7 +43,7 @@ class Limits:
 
     def crossing(self) -> Any:
         """Return the engine's object."""
-        return engine().Limits(**asdict(self))
+        return engine().Limits(**vars(self))
 
 
 @dataclass(frozen=True)
@@ -115,19 +115,24 @@ def grow_tree(
     keep_leaves: bool = False,
 ) -> GrownTree:
     """Grow one tree; rows with zero weight are ignored."""
-    words, weights, gains, starts, features, loadings, values, leaves = engine().grow_tree(
-        columns.crossing,
-        proposal,
-        target.crossing(),
-        weights,
-        int(seed),
-        limits.crossing(),
-        keep_leaves,
-        np.zeros(1, np.uint8) if stop is None else stop,
-    )
-    nodes, values = nodes_of_words(words), values.reshape(-1, target.n_outputs)
-    tree = GrownTree(nodes, weights, gains, starts, features, loadings, values, leaves)
-    return tree if columns.rotation is None else _unrotated(tree, columns.rotation)
+    stop = np.zeros(1, np.uint8) if stop is None else stop
+    grow = _grower(target, limits, stop, keep_leaves)
+    return grow(columns, proposal, weights, seed)
+
+
+def _grower(target: Target | NewtonTarget, limits: Limits, stop: np.ndarray, keep_leaves: bool):
+    """Return ``grow(columns, proposal, weights, seed)``; target and limits cross once."""
+    crossing, bounds = target.crossing(), limits.crossing()
+
+    def grow(columns: Columns, proposal: Any, weights: np.ndarray, seed: int) -> GrownTree:
+        words, weights, gains, starts, features, loadings, values, leaves = engine().grow_tree(
+            columns.crossing, proposal, crossing, weights, int(seed), bounds, keep_leaves, stop
+        )
+        nodes, values = nodes_of_words(words), values.reshape(-1, target.n_outputs)
+        tree = GrownTree(nodes, weights, gains, starts, features, loadings, values, leaves)
+        return tree if columns.rotation is None else _unrotated(tree, columns.rotation)
+
+    return grow
 
 
 def grow_trees(
@@ -168,13 +173,13 @@ def grow_trees(
     def raise_flag() -> None:
         stop[0] = 1
 
+    grow = _grower(target, limits, stop, keep_leaves)
+
     def grow_one(seed: int) -> GrownTree:
         plan = plan_of(seed)
         counts = bootstrap_counts(len(weights), plan.n_draws, seed)
         counts *= weights
-        return grow_tree(
-            plan.columns, plan.proposal, target, counts, seed, limits, stop, keep_leaves=keep_leaves
-        )
+        return grow(plan.columns, plan.proposal, counts, seed)
 
     trees: list[GrownTree] = []
     shown = max(1, len(seeds) // 10)
