@@ -7,11 +7,28 @@ from jarf.cli import main
 def test_demo_prints_a_table(capsys):
     assert main(["demo", "--rows", "200", "--trees", "10", "--repeats", "1"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    header = next(i for i, line in enumerate(lines) if line.split()[:3] == ["angle", "RF", "JARF"])
+    heads = [
+        "angle",
+        "RF",
+        "JARF",
+        "JF",
+        "JARF",
+        "gain",
+        "JARF",
+        "time",
+        "JF",
+        "gain",
+        "JF",
+        "time",
+    ]
+    header = next(i for i, line in enumerate(lines) if line.split() == heads)
+    assert "JF    JacobianForestClassifier, the estimator we recommend" in lines[:header]
     table = [line.split() for line in lines[header + 1 :]]
     assert [row[0] for row in table] == ["0", "15", "30", "45", "60"]
-    for _, rf, jarf, gain, _ in table:
-        assert float(jarf) - float(rf) == pytest.approx(float(gain), abs=0.0021)
+    for row in table:
+        _, rf, jarf, jf, jarf_gain, _, jf_gain, _ = map(float, row)
+        assert jarf - rf == pytest.approx(jarf_gain, abs=0.0021)
+        assert jf - rf == pytest.approx(jf_gain, abs=0.0021)
 
 
 def test_errors_are_one_line(capsys):

@@ -336,6 +336,23 @@ def edit(path, change):
     write_members(path, {"model": manifest["model"]}, members)
 
 
+def test_race_is_kept_and_older_files_have_less_of_it(data, tmp_path):
+    X, y = data
+    model = JacobianForestClassifier(2, geometry=["linear"], random_state=0).fit(X, y > 0)
+    path = tmp_path / "model"
+    save(model, path)
+    assert load(path).race_ == model.race_
+
+    def forget(model, members):
+        for name in ("measure", "reason"):
+            model["state"]["race_"]["state"].pop(name)
+
+    edit(path, forget)
+    found = load(path).race_
+    assert (found.rows, found.measure, found.reason) == (model.race_.rows, "", "")
+    assert "standard error" in str(found)
+
+
 def test_unknown_classes_and_attributes_are_refused(saved):
     edit(saved, lambda model, members: model.update(object="os.system"))
     with pytest.raises(ValueError, match=r"'os\.system', which is not among"):

@@ -8,6 +8,7 @@ from jarf import (
     JacobianPreconditioner,
     JARFClassifier,
     SPORFClassifier,
+    SPORFRegressor,
     expected_jacobian_outer_product,
 )
 from jarf.datasets import make_rotated_halfspace
@@ -100,6 +101,30 @@ def test_original_columns_are_named(mixed_table):
     loadings = EJOPLoadingsDisplay.from_estimator(model)
     assert loadings.feature_names.tolist() == ["income", "debt", "savings"]
     assert SensitivityDisplay.from_estimator(model).feature_names.tolist() == list(X.columns)
+
+
+def test_categories_are_not_drawn_as_zeros(mixed_table):
+    X, y = mixed_table(300, 0)
+    numbers, categories = list(X.columns[:3]), list(X.columns[3:])
+    mapping = JacobianPreconditioner(random_state=0).fit(X, y)
+    forest = SPORFRegressor(5, random_state=0).fit(X, y)
+    for display in (
+        SensitivityDisplay.from_estimator(mapping),
+        SensitivityDisplay.from_estimator(forest, X, y),
+    ):
+        found = dict(zip(display.feature_names, display.sensitivities, strict=True))
+        assert all(found[name] > 0 for name in numbers)
+        assert all(np.isnan(found[name]) for name in categories)
+        labels = [tick.get_text() for tick in display.ax_.get_yticklabels()]
+        marked = [labels[int(text.get_position()[1])] for text in display.ax_.texts]
+        assert {text.get_text() for text in display.ax_.texts} == {"not differentiated"}
+        assert marked == labels[3:] == categories
+    toggled = JacobianPreconditioner(categorical="toggle", random_state=0).fit(X, y)
+    display = SensitivityDisplay.from_estimator(toggled)
+    known = toggled.feature_sensitivities_.copy()
+    known[4] = np.nan  # 60 cities have no columns of zeros and ones
+    np.testing.assert_allclose(display.sensitivities, known)
+    assert len(display.ax_.texts) == 1
 
 
 def test_what_is_refused(data):

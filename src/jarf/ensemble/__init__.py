@@ -17,7 +17,7 @@ from jarf.ensemble._geometries import GEOMETRIES, Geometry
 from jarf.ensemble._jacobian_forest import JacobianForestClassifier, JacobianForestRegressor
 from jarf.ensemble._jarf import JARFClassifier, JARFRegressor
 from jarf.ensemble._per_tree import PerTreeForest as PerTreeForest
-from jarf.ensemble._race import RaceResult
+from jarf.ensemble._race_result import RaceResult
 from jarf.ensemble._rotation import RotationForestClassifier, RotationForestRegressor
 from jarf.ensemble._sources import GivenGradients, ModelSource
 from jarf.ensemble._sporf import SPORFClassifier, SPORFRegressor

@@ -27,7 +27,8 @@ from jarf.ensemble._jacobian_growth import (
     NodeSizes,
     needed_sources,
 )
-from jarf.ensemble._race import Pilot, RaceResult, run_race
+from jarf.ensemble._race import Pilot, run_race
+from jarf.ensemble._race_result import RaceResult
 from jarf.ensemble._sources import Table, fit_sources
 from jarf.ensemble._stopping import SIZES
 from jarf.trees import Forest, Target, grow_forest, make_columns, stream, tree_seeds
@@ -127,8 +128,11 @@ class _JacobianForest(BaggedForest):
         if len(X) >= MIN_ROWS:
             splits = score_splits(X, stream(seed, "splits"))
         if not splits:
-            stages.note(f"{len(X)} rows are too few, or too much alike, for a race: plain axes")
-            return RaceResult((PLAIN.name,), [])
+            reason = f"{len(X)} training rows are fewer than the {MIN_ROWS} that a race needs"
+            if len(X) >= MIN_ROWS:
+                reason = f"all {len(X)} training rows are identical"
+            stages.note(f"no race: {reason}; the forest uses plain axes")
+            return RaceResult((PLAIN.name,), [], reason=reason)
         geometries = self._racers()
         if n_candidates(self.max_features, X.shape[1]) >= X.shape[1]:
             # All trees of "whole" would be alike.
@@ -226,8 +230,8 @@ class JacobianForestClassifier(ForestClassifierMixin, _JacobianForest):
     geometry_ : Geometry
         The first of them.
     race_ : RaceResult
-        Who won, by how much, and what each racer cost; where there was a race (``geometry`` is
-        "auto" or a list).
+        Which geometry won, by how much, and whether that is more than noise; print it. Set only
+        if ``geometry`` is "auto" or a list.
     min_samples_split_ : int or float
         Least number of rows of a node that was split: the parameter, or what the race chose.
     stage_times_ : dict
@@ -324,8 +328,8 @@ class JacobianForestRegressor(ForestRegressorMixin, _JacobianForest):
     geometry_ : Geometry
         The first of them.
     race_ : RaceResult
-        Who won, by how much, and what each racer cost; where there was a race (``geometry`` is
-        "auto" or a list).
+        Which geometry won, by how much, and whether that is more than noise; print it. Set only
+        if ``geometry`` is "auto" or a list.
     min_samples_split_ : int or float
         Least number of rows of a node that was split: the parameter, or what the race chose.
     stage_times_ : dict

@@ -23,6 +23,7 @@ import numpy as np
 
 from jarf.ensemble._geometries import PLAIN, Geometry
 from jarf.ensemble._holdout import CLEAR, ScoredRows
+from jarf.ensemble._race_result import KAPPA, SQUARED_ERROR, RaceResult
 from jarf.ensemble._stopping import Answers, CutBack, answers_of, choose_size
 from jarf.trees import Forest
 
@@ -132,49 +133,6 @@ class Racer:
     def means(self) -> np.ndarray:
         """Predictions at the scored rows."""
         return np.concatenate([pilot.means for pilot in self.pilots])
-
-
-@dataclass(frozen=True)
-class RaceResult:
-    """How the race went.
-
-    Parameters
-    ----------
-    winners : tuple of str
-        The geometries of the forest, best first.
-    rows : list of dict
-        One for every racer: ``geometry``, ``loss`` (Brier score, or squared error), ``gain``
-        over plain axes (in smooth kappa, or squared error) with its ``standard_error``,
-        ``n_trees`` of its pilot, ``seconds``. Who left early was scored with fewer trees.
-    sizes : dict of int to float, default={}
-        Loss of the winners together if nodes of fewer than so many rows stay leaves, for the sizes
-        that were tried.
-    min_samples_split : int, default=2
-        The one of these sizes that was chosen.
-    """
-
-    winners: tuple[str, ...]
-    rows: list[dict[str, Any]]
-    sizes: dict[int, float] = field(default_factory=dict)
-    min_samples_split: int = 2
-
-    @property
-    def winner(self) -> str:
-        """The first of the winners."""
-        return self.winners[0]
-
-    def __str__(self) -> str:
-        lines = [f"{'geometry':<18} {'loss':>9} {'gain':>9} {'s.e.':>8} {'trees':>5} {'s':>6}"]
-        for row in self.rows:
-            mark = " *" if row["geometry"] in self.winners else ""
-            lines.append(
-                f"{row['geometry']:<18} {row['loss']:>9.5f} {row['gain']:>+9.5f} "
-                f"{row['standard_error']:>8.5f} {row['n_trees']:>5d} {row['seconds']:>6.2f}{mark}"
-            )
-        if self.sizes:
-            losses = ", ".join(f"{loss:.5f} from {size}" for size, loss in self.sizes.items())
-            lines.append(f"nodes are split from {self.min_samples_split} rows on (loss: {losses})")
-        return "\n".join(lines)
 
 
 def run_race(
@@ -314,7 +272,9 @@ def _result(racers: list[Racer], finalists: list[Racer], scored: ScoredRows) -> 
         lead, error = scored.mean_and_error(gains[winners[0]] - gains[row["geometry"]])
         if row is not first and row["gain"] > 0 and lead <= CLEAR * error:
             winners.append(row["geometry"])
-    return RaceResult(tuple(winners), rows)
+    pilot = plain.pilots[0]
+    measure = KAPPA if pilot.classifies and pilot.observed.shape[1] > 1 else SQUARED_ERROR
+    return RaceResult(tuple(winners), rows, measure=measure)
 
 
 def _gain(racer: Racer, plain: Racer, weights) -> np.ndarray:

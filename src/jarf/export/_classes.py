@@ -85,6 +85,7 @@ def _parts() -> list[Kind]:
     geometry |= {"power": "number", "bootstrap": "bool", "axes": "bool"}
     wide = {"factor": "csr_array", "weight": "number", "n_probes": "count"}
     race = {"winners": "tuple", "rows": "list", "sizes": "dict", "min_samples_split": "count"}
+    race |= {"measure": "text", "reason": "text"}
     per_tree = {"classifies": "bool", "maps_": "list", "trees_": "list"}
     sizes = ("mean", "scale", "std", "low", "high", "steps")
     learned = {
@@ -101,7 +102,7 @@ def _parts() -> list[Kind]:
         Kind(EJOP, {"total": "matrix", "weight": "number", "n_probes": "count"}, _check_ejop),
         Kind(WideEJOP, wide, _check_wide),
         Kind(ours.Geometry, geometry, _check_geometry),
-        Kind(ours.RaceResult, race, _check_race, frozenset({"sizes", "min_samples_split"})),
+        Kind(ours.RaceResult, race, _check_race, frozenset(race) - {"winners", "rows"}),
         Kind(ours.PerTreeForest, per_tree, _check_per_tree),
         Kind(Learned, learned, _check_learned),  # without the surrogate, which only fit needs
     ]

@@ -233,9 +233,14 @@ class SensitivityDisplay(_EJOPDisplay):
     unless the preconditioner was fitted with ``standardize=False``; not the change that a move by
     a whole standard deviation makes. Squares of the encoded columns of a column are added.
 
+    Categories have no derivative. They are drawn without a bar, as "not differentiated", unless the
+    preconditioner was fitted with ``categorical="toggle"``, which compares the model's output with
+    and without each category of the columns that are one-hot encoded.
+
     Parameters
     ----------
     sensitivities : ndarray of shape (n_features,)
+        NaN for columns that were not differentiated.
     feature_names : ndarray of str
 
     Attributes
@@ -262,7 +267,7 @@ class SensitivityDisplay(_EJOPDisplay):
         return cls(facts.sensitivities, facts.column_names)
 
     def plot(self, ax=None, *, n_features=20):
-        """Draw the largest sensitivities as bars.
+        """Draw the largest sensitivities as bars, and columns without one last.
 
         Parameters
         ----------
@@ -275,7 +280,19 @@ class SensitivityDisplay(_EJOPDisplay):
         """
         order = np.argsort(-self.sensitivities, kind="stable")[:n_features]
         ax = self._start(ax, (6.0, 1.2 + 0.28 * len(order)))
-        ax.barh(range(len(order)), self.sensitivities[order], color=BLUE)
+        shown = self.sensitivities[order]
+        ax.barh(range(len(order)), np.nan_to_num(shown), color=BLUE)
+        for place in np.flatnonzero(np.isnan(shown)):
+            ax.text(
+                0.01,
+                place,
+                "not differentiated",
+                transform=ax.get_yaxis_transform(),
+                va="center",
+                color=GREY,
+                fontsize="small",
+                fontstyle="italic",
+            )
         ax.set_yticks(range(len(order)), self.feature_names[order])
         ax.invert_yaxis()
         ax.set_xlabel("root mean square derivative")

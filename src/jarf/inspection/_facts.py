@@ -28,6 +28,7 @@ from jarf.inspection._models import (
     preconditioner_of,
 )
 from jarf.inspection._words import number_text
+from jarf.table import TableEncoder
 
 # A model without an EJOP of its own is differentiated at so many rows at most.
 MAX_PROBES = 500
@@ -49,6 +50,7 @@ class EJOPFacts:
     names : ndarray of shape (n_mixed,) of str
     column_names : ndarray of str
     sensitivities : ndarray of shape (n_columns,)
+        NaN for columns that were not differentiated.
     """
 
     eigenvalues: np.ndarray
@@ -154,8 +156,14 @@ def _of_preconditioner(model: JacobianPreconditioner) -> EJOPFacts:
         model.scale_,
         names,
         columns,
-        model.feature_sensitivities_,
+        _known_only(model.feature_sensitivities_, model.table_, model.learned_.moves),
     )
+
+
+def _known_only(sensitivities: np.ndarray, table: TableEncoder, moves: np.ndarray) -> np.ndarray:
+    """Replace the zeros of columns none of whose outputs was moved by NaN."""
+    moved = table.per_column(np.asarray(moves, np.float64)) > 0
+    return np.where(moved, sensitivities, np.nan)
 
 
 class _OnMatrix(BaseEstimator):
@@ -205,6 +213,6 @@ def _of_model(model: Any, X, y) -> EJOPFacts:
     columns = column_names(model)
     names = model.table_.get_feature_names_out(columns)
     squares = np.maximum(ejop.diagonal(), 0.0)
-    sensitivities = np.sqrt(model.table_.per_column(squares))
+    sensitivities = _known_only(np.sqrt(model.table_.per_column(squares)), model.table_, moves)
     mixed = np.flatnonzero(moves)
     return _facts(ejop, mixed, column_mean(matrix), scale, names, columns, sensitivities)
