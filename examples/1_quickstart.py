@@ -2,9 +2,10 @@
 Quickstart
 ==========
 
-Two classes lie on the sides of a line that runs across two of ten columns. A random forest can
-only climb such a line in steps. JARF turns the table first; the Jacobian forest keeps the columns
-and adds directions to them. Both are used as any classifier of scikit-learn.
+This example compares a random forest, JARF and the Jacobian forest on synthetic data. The boundary
+between the two classes is oblique: it depends on a combination of two of the ten columns. A random
+forest can only approximate it in steps. JARF transforms the columns first; the Jacobian forest
+keeps the columns and adds directions to them. Both work like any scikit-learn classifier.
 """
 
 import matplotlib.pyplot as plt
@@ -31,13 +32,12 @@ for name, model in models.items():
 print(f"{'best possible':16} kappa {halfspace_bayes_kappa():.3f}")
 
 # %%
-# Some labels are wrong on purpose, so that no model can reach a kappa of one. This table is made
-# for the method: the boundary is oblique and two of ten columns matter. On many real tables the
-# difference is much smaller, or has the other sign:
-# :ref:`sphx_glr_auto_examples_4_when_it_helps.py`.
+# The labels contain noise, so no model can reach a kappa of one. The data were chosen to suit the
+# method: the boundary is oblique, and only two of ten columns matter. On many real tables the
+# difference is much smaller or negative: see :ref:`sphx_glr_auto_examples_4_when_it_helps.py`.
 #
-# The picture shows the predicted probability in the plane of the two columns that matter, all
-# others at zero. The dashed line is the true boundary.
+# The figure shows the predicted probability in the plane of the two relevant columns, with all
+# other columns at zero. The dashed line is the true boundary.
 
 grid = np.linspace(-2.5, 2.5, 120)
 plane = np.zeros((grid.size**2, 10))
@@ -53,8 +53,8 @@ for ax, (name, model) in zip(axes, models.items(), strict=True):
 axes[0].set(ylabel="column 1", ylim=(-2.5, 2.5))
 
 # %%
-# What did they find? JARF's first direction should be the normal of the boundary, 0.71 and 0.71 on
-# the first two columns (up to its sign), and small elsewhere.
+# JARF's first direction should be the normal of the boundary: 0.71 and 0.71 on the first two
+# columns (up to its sign), and small elsewhere.
 
 print(models["JARF"].preconditioner_.eigenvectors_[:, 0].round(2))
 

@@ -1,14 +1,14 @@
 """
-On a DataFrame
-==============
+Fitting a DataFrame
+===================
 
-Every estimator takes a table as it comes: numbers, text, categories, booleans, missing values.
-Directions are made of numbers only; everything else stays a plain axis. What is reported afterwards
-is in the columns of the table.
+Every estimator accepts a DataFrame with numbers, text, categories, booleans and missing values.
+Directions mix only numeric columns; all other columns are cut one at a time. Importances and
+explanations refer to the original columns.
 
-The table is made up: a loan is paid back if income exceeds debt by enough, unless the town says
-otherwise, with little enough noise that oblique cuts win the race and can be shown. With more
-noise, more holes and fewer rows the race chose plain axes.
+The data are synthetic: a loan is paid back if income exceeds debt by a margin that depends on the
+town. There is little noise, so that oblique cuts win the race and can be shown. With more noise,
+more missing values and fewer rows, the race chose plain axes.
 """
 
 import numpy as np
@@ -35,8 +35,8 @@ table.loc[rng.random(n) < 0.05, "debt"] = np.nan
 table.head()
 
 # %%
-# ``fit`` and ``predict`` take the DataFrame. Columns of text are found by their type; columns of
-# codes that look like numbers are named with ``categorical_features=["code"]``.
+# ``fit`` and ``predict`` accept the DataFrame. Text columns are recognised by their type. Declare
+# numeric codes as categories with ``categorical_features=["code"]``.
 
 train, test = slice(0, 1200), slice(1200, n)
 model = JacobianForestClassifier(100, random_state=0).fit(table[train], paid[train])
@@ -44,21 +44,22 @@ score = balanced_accuracy_score(paid[test], model.predict(table[test]))
 print(f"balanced accuracy {score:.3f}, geometry {model.geometry_.name!r}")
 
 # %%
-# The encoder says what became of each column: one output a level, and for a number that was missing
-# in training both a filled column and one that sets the missing values apart.
+# The encoder shows how each column was encoded. A category becomes one column per level. A number
+# with missing values becomes two columns: an imputed one, and one in which missing values lie below
+# all others.
 
 names = model.table_.get_feature_names_out(table.columns)
 for name, kind in zip(names, model.table_.output_kinds_, strict=True):
     print(f"{name:14} {kind}")
 
 # %%
-# Importances belong to the five columns, not to the outputs.
+# Importances refer to the five original columns, not to the encoded ones.
 
 pd.Series(model.feature_importances_, table.columns).sort_values(ascending=False).round(3)
 
 # %%
-# Cuts are put in words, in the units of the columns. A direction that mixes income and debt with
-# opposite signs is what the table was made with.
+# ``explain_split`` and ``explain_path`` describe cuts in words, in the units of the columns. The
+# data were generated with a direction in which income and debt have opposite signs.
 
 for tree in range(4):
     print(explain_split(model, tree=tree, node=0, max_terms=3))
@@ -66,7 +67,7 @@ print()
 print(*explain_path(model, table[test].iloc[:1], tree=0, max_terms=3), sep="\n")
 
 # %%
-# A town that was never seen and a missing age are no error.
+# An unseen town and a missing age do not cause an error.
 
 stranger = table[test].iloc[:1].assign(town="east", age=np.nan)
 model.predict_proba(stranger).round(2)

@@ -1,11 +1,11 @@
 """
-With XGBoost
-============
+Directions for XGBoost
+======================
 
-There are two ways to give a booster the geometry. The paper's JARF-XGB *replaces* the columns by
-``X H``. :class:`~jarf.JacobianFeatures` *adds* directions to them, and an honest switch leaves them
-out where they do not help on held-out rows. ``switch=booster`` lets the booster itself decide, and
-says that whole numbers are amounts here and not classes.
+This example shows two ways to use directions with a booster. The paper's JARF-XGB *replaces* the
+columns by ``X H``. :class:`~jarf.JacobianFeatures` *adds* directions to the columns and leaves them
+out if they do not help on held-out rows. With ``switch=booster``, the booster itself is evaluated
+on these rows; since it is a regressor, integer targets are treated as numbers, not as classes.
 """
 
 import numpy as np
@@ -24,9 +24,9 @@ models = {
 }
 
 # %%
-# Three tables: a wave that runs across three columns (made for the method), Friedman's first
-# function (one interaction, otherwise a sum over single columns) and scikit-learn's diabetes data,
-# real and small.
+# We use three tables: a synthetic wave along the sum of three columns, chosen to suit the method;
+# Friedman's first function, which is a sum over single columns apart from one interaction; and
+# scikit-learn's diabetes data, which are real and small.
 
 rng = np.random.default_rng(0)
 X_wave = rng.normal(size=(900, 8))
@@ -44,10 +44,10 @@ for name, (X, y) in tables.items():
     print(f"{name:14}" + "".join(f"{part.mean():>14.3f} ± {part.std():.3f}" for part in found))
 
 # %%
-# On the wave neither the booster nor JARF's map finds anything: JARF differentiates a small forest,
-# and a forest does not see the wave either. The added directions come from a kernel machine too,
-# which does. On the other two tables the differences are about as large as the spread over splits.
-# Was the switch on? On each whole table:
+# On the wave, neither the booster nor JARF finds any structure: JARF differentiates a small forest,
+# and a forest does not detect the wave. ``JacobianFeatures`` also uses a kernel machine, which
+# does. On the other two tables the differences are about as large as the spread over splits. Here
+# is whether ``JacobianFeatures`` kept its directions on each whole table:
 
 for name, (X, y) in tables.items():
     features = JacobianFeatures(switch=booster, random_state=0).fit(X, y)

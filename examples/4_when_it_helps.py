@@ -2,8 +2,8 @@
 When it helps and when it does not
 ==================================
 
-First a table made for the method, turned away from the axes by degrees; then real ones from
-scikit-learn, where nobody made it easy.
+This example compares the forests on two kinds of data: synthetic data whose boundary is rotated
+away from the axes step by step, and real tables from scikit-learn.
 """
 
 import matplotlib.pyplot as plt
@@ -24,10 +24,10 @@ from jarf.datasets import halfspace_bayes_kappa, make_rotated_halfspace
 N_TREES = 40
 
 # %%
-# The angle
-# ---------
-# Thirty columns, 400 training rows, a boundary between two of the columns. At 0 degrees it is
-# parallel to an axis and a plain forest has every advantage.
+# Angle of the boundary
+# ---------------------
+# The data have 30 columns and 400 training rows, and the boundary depends on two of the columns. At
+# 0 degrees it is parallel to an axis, which suits a plain forest best.
 
 classifiers = {
     "random forest": RandomForestClassifier(N_TREES, random_state=0),
@@ -50,14 +50,16 @@ ax.set(xlabel="angle of the boundary, degrees", ylabel="Cohen's kappa", xticks=a
 ax.legend()
 
 # %%
-# One draw of the data for each angle: differences of a hundredth are noise. Replacing the columns
-# (JARF) can win as well as lose here; adding directions is the safer of the two.
+# There is only one draw of the data per angle, so differences of 0.01 are noise. Replacing the
+# columns (JARF) sometimes wins and sometimes loses here; adding directions (Jacobian forest) is
+# safer.
 
 # %%
 # Real tables
 # -----------
-# Kappa (R2 for diabetes) minus that of a random forest on the same four random halves, with the
-# standard error of the mean difference. The halves overlap, so that error is too small.
+# The table shows kappa (R2 for diabetes) minus that of a random forest on the same four random
+# splits into halves, with the standard error of the mean difference. The splits overlap, so this
+# error is too small.
 
 regressors = {
     "random forest": RandomForestRegressor(N_TREES, random_state=0),
@@ -93,9 +95,9 @@ for name, (X, y) in tables.items():
     print(line)
 
 # %%
-# How to tell beforehand
-# ----------------------
-# It helps where few directions matter and they run across columns. It does not where the target is
-# a sum over single columns, where most columns are categories, or where there are too few rows to
-# see a direction. These tables are small and easy, and say little about yours;
-# ``jarf compare my.csv --target y`` answers for a table of your own, see :doc:`/compare`.
+# What to expect on your data
+# ---------------------------
+# Directions help if few of them matter and if they combine several columns. They do not help if the
+# target is a sum over single columns, if most columns are categories, or if there are too few rows
+# to estimate a direction. These tables are small and easy and say little about yours. Run ``jarf
+# compare my.csv --target y`` on your own table; see :doc:`/compare`.

@@ -2,9 +2,9 @@
 Reading the EJOP
 ================
 
-The expected Jacobian outer product says along which directions a model's prediction changes. Its
-pictures are worth a look before anything is trained on them; so is the question whether two halves
-of the data agree on what they show.
+The expected Jacobian outer product (EJOP) shows along which directions a model's predictions
+change. This example plots it and checks whether two halves of the data agree on it. Do both before
+you train a model on its directions.
 """
 
 import matplotlib.pyplot as plt
@@ -27,8 +27,8 @@ X.columns = X.columns.str.removeprefix("mean ")
 model = JARFClassifier(n_estimators=100, random_state=0).fit(X, y)
 
 # %%
-# The spectrum: how many directions matter. A steep one means that a few do; a flat one, that the
-# map has nothing to say.
+# The spectrum shows how many directions matter. If it is steep, a few directions matter; if it is
+# flat, no direction stands out.
 
 figure, axes = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained")
 spectrum = EJOPSpectrumDisplay.from_estimator(model, ax=axes[0])
@@ -36,20 +36,21 @@ SensitivityDisplay.from_estimator(model, ax=axes[1])
 print(f"effective rank {spectrum.effective_rank:.1f} of {X.shape[1]}")
 
 # %%
-# Beside it, the root mean square derivative along each column, per standard deviation. A column of
-# no sensitivity may still be known to another one: a surrogate that can use either of two
-# correlated columns shares its gradient between them as it happens.
+# The right panel shows the root mean square derivative along each column, per standard deviation. A
+# column with low sensitivity can still be informative: if two columns are correlated, a surrogate
+# can use either of them, and how it divides its gradient between them is arbitrary.
 
 # %%
-# What the leading directions are made of. Their signs are arbitrary; compare signs within a
-# direction only.
+# The loadings show the weights of the columns in the leading directions. The overall sign of a
+# direction is arbitrary, so compare signs only within a direction.
 
 figure, ax = plt.subplots(figsize=(7, 4.2), layout="constrained")
 EJOPLoadingsDisplay.from_estimator(model, ax=ax, n_components=3)
 
 # %%
-# Can it be trusted? Learn from two halves of the rows and compare the cosines between what they
-# find, 1 for the same directions. A simulated table with one true direction beside it.
+# To check whether the directions are reliable, we estimate them on two halves of the rows and
+# compute the cosines between the two estimates; 1 means that they agree. For comparison, we do the
+# same on synthetic data with one true direction.
 
 
 def agreement(X, y, k):
@@ -69,21 +70,23 @@ for k in (1, 2, 3):
     )
 
 # %%
-# Two columns matter in the simulated table, and the halves agree on the plane of the two; what
-# comes after it is noise. On the real table they agree in part: radius, perimeter and area are
-# nearly copies of each other, and a forest uses now one, now another. Read such loadings as "size",
-# not as a weight for each of the three, and where halves disagree do not read them at all.
+# In the synthetic data two columns matter, and the halves agree on the plane of these two columns;
+# the directions after that are noise. On the real table the halves agree only in part: radius,
+# perimeter and area are almost copies of each other, and a forest uses any of them. Interpret such
+# loadings as "size", not as separate weights of the three columns. If the halves disagree, do not
+# interpret the loadings at all.
 
 # %%
-# The data in the plane of the two strongest directions, with the model's regions. Away from the
-# data these show what the model would say of rows that do not exist.
+# The data in the plane of the two strongest directions, with the model's decision regions. Far from
+# the data, the regions show predictions for rows that do not occur.
 
 figure, ax = plt.subplots(figsize=(6, 4.6), layout="constrained")
 TopPlaneDisplay.from_estimator(model, X, y, grid_resolution=40, ax=ax)
 
 # %%
-# How far the forest's cuts lie in the leading directions, against random cuts. JARF cuts along
-# columns of H, so that this is no evidence that the directions are right, only that they are used.
+# The alignment of the forest's cuts with the leading directions, compared with random cuts. JARF
+# cuts along the columns of H, so a high alignment shows that the directions are used, not that they
+# are right.
 
 figure, ax = plt.subplots(figsize=(6, 3.6), layout="constrained")
 AlignmentDisplay.from_estimator(model, ax=ax)

@@ -2,8 +2,8 @@
 A custom surrogate
 ==================
 
-The surrogate is the model that is differentiated. By default it is a small forest; any model of
-scikit-learn's kind can take its place, in JARF and in the Jacobian forest.
+The surrogate is the model that is differentiated. By default it is a small forest. This example
+replaces it by other scikit-learn models, in JARF and in the Jacobian forest.
 """
 
 import numpy as np
@@ -16,7 +16,7 @@ from sklearn.neural_network import MLPClassifier
 from jarf import JacobianForestClassifier, JacobianPreconditioner, JARFClassifier
 from jarf.ensemble import Geometry, ModelSource
 
-# Two moons in a plane that lies across six columns.
+# Two moons in a plane that is oblique to all six columns.
 rng = np.random.default_rng(0)
 moons, y = make_moons(1600, noise=0.25, random_state=0)
 turn = np.linalg.qr(rng.normal(size=(6, 6)))[0]
@@ -27,13 +27,13 @@ network = MLPClassifier((8,), solver="lbfgs", alpha=0.1, max_iter=3000, random_s
 
 
 # %%
-# A class with a method ``input_gradients`` is asked for its own gradients, of shape
-# ``(n_samples, n_features)`` or with a last axis of classes; all other models are probed by finite
-# differences (exactly and cheaply, where they are trees of scikit-learn).
+# If a model has a method ``input_gradients``, its own gradients are used. They have the shape
+# ``(n_samples, n_features)``, optionally with a last axis of classes. All other models are
+# differentiated by finite differences, which are exact and fast for scikit-learn's trees.
 
 
 class Logistic(ClassifierMixin, BaseEstimator):
-    """Logistic regression that knows its gradient."""
+    """Logistic regression with gradients in closed form."""
 
     def fit(self, X, y):
         self.model_ = LogisticRegression().fit(X, y)
@@ -55,8 +55,8 @@ class Logistic(ClassifierMixin, BaseEstimator):
 # %%
 # JARF
 # ----
-# The surrogate is a parameter of the preconditioner: an unfitted model, which is cloned and fitted
-# on standardised columns, or one that is fitted already, wrapped in ``FrozenEstimator``.
+# The surrogate is a parameter of the preconditioner. It is either an unfitted model, which is
+# cloned and fitted on standardised columns, or a fitted model wrapped in ``FrozenEstimator``.
 
 fitted = MLPClassifier((8,), solver="lbfgs", alpha=0.1, max_iter=3000, random_state=1)
 surrogates = {
@@ -78,16 +78,17 @@ for name, surrogate in surrogates.items():
     )
 
 # %%
-# A linear surrogate knows one direction only, and H made of it takes the other away from the trees
-# but for ``gamma``. The paper finds that the surrogate matters little. In our runs it matters more
-# than anything else (:doc:`/research-log`).
+# A linear surrogate finds only one direction. Apart from the contribution of ``gamma``, its H hides
+# the other direction from the trees. The paper finds that the surrogate matters little. In our runs
+# it matters more than anything else (:doc:`/research-log`).
 
 # %%
 # The Jacobian forest
 # -------------------
 # A :class:`~jarf.ensemble.ModelSource` turns a model into a source of directions, and a
-# :class:`~jarf.ensemble.Geometry` says how they are used. In a list they race against plain axes on
-# rows whose labels the surrogate did not see; a surrogate that overfits cannot win by that.
+# :class:`~jarf.ensemble.Geometry` defines how they are used. The geometries of a list are compared
+# with plain axes on held-out rows that the surrogate has not seen, so a surrogate cannot win by
+# overfitting.
 
 mine = Geometry("network", sources=(ModelSource(network),))
 both = Geometry("network + forest", sources=(ModelSource(network), "forest"), n_loadings=3)
@@ -99,5 +100,5 @@ print(f"accuracy {model.score(X_test, y_test):.3f}, plain axes {plain.score(X_te
 print(f"the network itself {network.fit(X_train, y_train).score(X_test, y_test):.3f}")
 
 # %%
-# If the surrogate is the better model, use the surrogate. A forest on its gradients is of interest
-# where it wins, or where trees are wanted for other reasons.
+# If the surrogate is the better model, use the surrogate. A forest on its gradients is useful if it
+# scores higher, or if you need trees for other reasons.

@@ -2,10 +2,10 @@
 Tuning
 ======
 
-The estimators are scikit-learn's in every respect: they go into pipelines, grids and searches. Most
-of the time there is little to tune. The Jacobian forest chooses its geometry itself; of JARF's
-settings, ``gamma`` and ``n_components`` change the forest, ``step`` sometimes does, and
-``normalize`` cannot, because trees do not see the scale of a column.
+This example tunes JARF and the Jacobian forest with scikit-learn's grid search. Usually there is
+little to tune. The Jacobian forest chooses its geometry itself. Of JARF's parameters, ``gamma`` and
+``n_components`` change the forest, and ``step`` sometimes does; ``normalize`` has no effect,
+because trees do not depend on the scale of a column.
 """
 
 import pandas as pd
@@ -20,9 +20,10 @@ X, y = load_breast_cancer(return_X_y=True, as_frame=True)
 X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.5, random_state=0, stratify=y)
 
 # %%
-# A grid over a whole pipeline: the step before the model is fitted inside every fold, and so are
-# surrogate and EJOP. What concerns H is set on the nested preconditioner. ``gamma`` is the weight
-# of the identity in ``H = EJOP + gamma I``: with a large one JARF is a plain forest.
+# We search over a whole pipeline. Feature selection, the surrogate and the expected Jacobian outer
+# product (EJOP) are fitted inside every fold. The parameters of H belong to the nested
+# preconditioner. ``gamma`` is the weight of the identity in ``H = EJOP + gamma I``; with a large
+# value, JARF is a plain forest.
 
 pipeline = Pipeline(
     [
@@ -43,11 +44,11 @@ grid = {
 search = GridSearchCV(pipeline, grid, cv=3, scoring="neg_brier_score").fit(X_train, y_train)
 print(search.best_params_)
 print(f"Brier score of the best: {-search.best_score_:.3f} in the search, ", end="")
-print(f"{-search.score(X_test, y_test):.3f} on rows that it did not see")
+print(f"{-search.score(X_test, y_test):.3f} on test rows")
 
 # %%
-# The first figure belongs to the best of eight tries and flatters it; only the second is an honest
-# one. Beside each other, with the spread over folds:
+# The first score is optimistic, because it is the best of eight; the second is an unbiased
+# estimate. All eight settings, with the standard deviation over folds:
 
 table = pd.DataFrame(search.cv_results_)
 table = table.filter(regex="param_|mean_test|std_test").sort_values("mean_test_score")
@@ -55,9 +56,9 @@ table.columns = table.columns.str.replace("param_", "").str.replace("_test_score
 table.iloc[::-1].round(3)
 
 # %%
-# Differences smaller than the spread say nothing. The same search for the Jacobian forest, with
-# ``geometry="auto"`` in it, costs more and is rarely needed: its race is the search, at a fraction
-# of the price, because pilots are small and surrogates shared.
+# Ignore differences smaller than this standard deviation. A grid search over the geometries of the
+# Jacobian forest is rarely needed: its race is such a search at a fraction of the cost, because the
+# pilot forests are small and share their surrogates.
 
 search = GridSearchCV(
     JacobianForestClassifier(30, random_state=0),
@@ -69,4 +70,4 @@ for params, score in zip(
     search.cv_results_["params"], search.cv_results_["mean_test_score"], strict=True
 ):
     print(params, f"{-score:.3f}")
-print(f"best on new rows: {-search.score(X_test, y_test):.3f}")
+print(f"best, on test rows: {-search.score(X_test, y_test):.3f}")

@@ -2,8 +2,8 @@
 From pickle to ONNX
 ===================
 
-Three ways to keep a fitted model: a pickle for your own use, a model file that runs no code when it
-is loaded, and an ONNX graph that needs no Python at all.
+This example stores a fitted model in three ways: as a pickle for your own use, as a model file that
+runs no code when it is loaded, and as an ONNX graph that does not need Python.
 """
 
 import pickle
@@ -25,25 +25,25 @@ folder = Path(tempfile.mkdtemp())
 # %%
 # A pickle
 # --------
-# Works, keeps everything, surrogate included, and needs the same versions of the packages. Loading
-# a pickle runs whatever its author wanted to run: never load one from somebody you do not trust.
+# A pickle keeps everything, including the surrogate, and requires the same package versions.
+# Loading a pickle can run any code: never load one from someone you do not trust.
 
 text = pickle.dumps(model)
-print("same bits:", np.array_equal(pickle.loads(text).predict_proba(X), answers))
+print("identical predictions:", np.array_equal(pickle.loads(text).predict_proba(X), answers))
 
 # %%
 # A model file
 # ------------
-# Arrays and a manifest with their checksums. ``load`` makes objects of a fixed list of classes and
-# checks every array. ``save`` returns a digest; kept elsewhere, it tells whether the file is the
-# one that was saved.
+# A model file contains arrays and a manifest with their checksums. ``load`` creates objects of a
+# fixed list of classes and checks every array. ``save`` returns a digest. Keep it elsewhere to
+# verify later that the file has not been replaced.
 
 digest = save(model, folder / "model.jarf")
 again = load(folder / "model.jarf", sha256=digest)
-print("same bits:", np.array_equal(again.predict_proba(X), answers))
+print("identical predictions:", np.array_equal(again.predict_proba(X), answers))
 
 # %%
-# One changed byte, and the file is refused.
+# If a single byte changes, the file is rejected.
 
 damaged = bytearray((folder / "model.jarf").read_bytes())
 damaged[len(damaged) // 2] ^= 1
@@ -51,22 +51,23 @@ damaged[len(damaged) // 2] ^= 1
 try:
     load(folder / "damaged.jarf")
 except ValueError as error:
-    print("refused:", str(error).replace(str(folder), "..."))
+    print("rejected:", str(error).replace(str(folder), "..."))
 
 # %%
 # ONNX
 # ----
-# Standard operators only: table, map and trees in one graph. ``onnx_inputs`` makes its inputs from
-# a table; here that is one matrix of doubles.
+# The graph contains the encoding, the map and the trees, and uses standard operators only.
+# ``onnx_inputs`` creates its inputs from a table; here they are one matrix of doubles.
 
 export_onnx(model, folder / "model.onnx")
 session = onnxruntime.InferenceSession(folder / "model.onnx")
 labels, probabilities = session.run(None, onnx_inputs(model, X))
-print("same labels:", np.array_equal(labels, model.predict(X)))
-print(f"largest difference of a probability: {np.abs(probabilities - answers).max():.1e}")
+print("identical labels:", np.array_equal(labels, model.predict(X)))
+print(f"largest difference in probability: {np.abs(probabilities - answers).max():.1e}")
 
 # %%
-# Sizes of the three. The pickle is the largest: it holds the surrogate, which only ``fit`` needs.
+# The pickle is the largest of the three files, because it contains the surrogate, which only
+# ``fit`` needs.
 
 sizes = {"pickle": len(text)}
 sizes |= {path.name: path.stat().st_size for path in (folder / "model.jarf", folder / "model.onnx")}

@@ -40,3 +40,19 @@ def test_the_home_page_shows_the_headline_of_the_readme():
     for mark in ("<!-- results:start -->", "<!-- results:end -->"):
         assert mark in home
         assert readme.count(mark) == 1
+
+
+def test_the_figures_of_the_model_choice_are_those_of_the_study():
+    """The table of choose.md repeats the headline, so a new study must update it."""
+    readme = (DOCS.parent / "README.md").read_text()
+    headline = readme.split("<!-- results:start -->")[1].split("<!-- results:end -->")[0]
+    measured = {}
+    for line in headline.splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if len(cells) == 6 and cells[0][0].isalpha():
+            measured[cells[0]] = [cells[at].split(" ")[0] for at in (1, 3, 5)]
+    section = (DOCS / "choose.md").read_text().split("## What we measured")[1].split("## ")[0]
+    shown = [[cell.strip() for cell in line.strip("|").split("|")] for line in section.splitlines()]
+    rows = {cells[1]: cells[2:] for cells in shown if len(cells) == 5 and cells[1] in measured}
+    assert len(rows) == 8
+    assert rows == {name: measured[name] for name in rows}
