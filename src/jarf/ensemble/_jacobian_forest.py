@@ -30,7 +30,7 @@ from jarf.ensemble._jacobian_growth import (
 from jarf.ensemble._race import Pilot, RaceResult, run_race
 from jarf.ensemble._sources import Table, fit_sources
 from jarf.ensemble._stopping import SIZES
-from jarf.trees import Forest, Target, grow_forest, stream, tree_seeds
+from jarf.trees import Forest, Target, grow_forest, make_columns, stream, tree_seeds
 
 # What "fast" means: the geometry that does best on average without a race.
 FAST = "sparse"
@@ -152,14 +152,14 @@ class _JacobianForest(BaggedForest):
         part, labels = table.only(learn), target.only(learn)
         fitted = fit_sources(needed_sources(geometries), part, labels, seed, split, self.n_jobs)
         gradients = Gradients.at(fitted, part, labels, self.n_jobs)
-        rows = np.asfortranarray(X[learn])
+        prepared = make_columns(X[learn], self.n_jobs)  # all racers share them
         scored, observed = np.ascontiguousarray(X[score]), target.indicators(score)
         rules = self._rules(min_samples_split=self.min_samples_split_)
         sizes, columns = self._sizes(table), part.only(slice(0))
 
         def pilot(geometry: Geometry) -> Pilot:
             growth = JacobianGrowth(rules, (geometry,), sizes, fitted, columns)
-            plan_of = growth.plan_of(rows, labels, gradients, self.n_jobs)
+            plan_of = growth.plans_on(prepared, len(learn), gradients)
             rng = stream(seed, "pilots", split)  # every racer draws the same bootstraps
 
             def grow(n_trees: int) -> Forest:

@@ -13,7 +13,7 @@ from jarf.ensemble._ccf import canonical_directions, canonical_proposal
 from jarf.ensemble._geometries import AXES_FROM, Geometry
 from jarf.ensemble._growth import Growth
 from jarf.ensemble._sources import MAX_DENSE, MAX_ENTRIES, Source, Table, comparable
-from jarf.trees import Target, TreePlan, make_columns
+from jarf.trees import Columns, Target, TreePlan, make_columns
 
 # A direction mixes the gradients of this many random rows of the node.
 N_MIXED = 8
@@ -125,10 +125,15 @@ class JacobianGrowth(Growth):
         return Gradients.at(self.sources, self.columns.at(X, weights), target, n_jobs)
 
     def plan_of(self, X, target, context, n_jobs) -> Callable[[int], TreePlan]:
-        columns = make_columns(X, n_jobs)
+        return self.plans_on(make_columns(X, n_jobs), len(X), context)
+
+    def plans_on(
+        self, columns: Columns, n_rows: int, gradients: Gradients
+    ) -> Callable[[int], TreePlan]:
+        """As ``plan_of``, on columns that were prepared before."""
         plans = [
             TreePlan(
-                columns, self._tried(geometry, context), len(X) if geometry.bootstrap else None
+                columns, self._tried(geometry, gradients), n_rows if geometry.bootstrap else None
             )
             for geometry in self.geometries
         ]
