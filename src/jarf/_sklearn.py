@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
+from numbers import Real
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
@@ -19,6 +20,7 @@ from sklearn.utils._param_validation import (
     Options,
     StrOptions,
 )
+from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets as _check_classes
 from sklearn.utils.multiclass import type_of_target as _type_of_target
 from sklearn.utils.validation import _check_feature_names_in as check_feature_names_in
@@ -38,11 +40,13 @@ __all__ = [
     "check_classification_targets",
     "check_feature_names_in",
     "check_sample_weight",
+    "class_weights",
     "fit_context",
     "is_classifier",
     "set_random_states",
     "type_of_target",
     "validate_params",
+    "weigh_classes",
 ]
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -111,6 +115,50 @@ def check_classification_targets(y: Any) -> None:
     """Refuse what is no class; numbers beyond 64 bits without a warning besides."""
     with np.errstate(invalid="ignore"):
         _check_classes(y)
+
+
+def class_weights(class_weight: Any, classes: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return the weight of each class.
+
+    Parameters
+    ----------
+    class_weight : dict or "balanced"
+    classes : ndarray of shape (n_classes,)
+    y : ndarray of shape (n_samples,)
+        Labels; they are counted for "balanced".
+
+    Returns
+    -------
+    ndarray of shape (n_classes,)
+        Finite, none negative and not all zero.
+    """
+    if isinstance(class_weight, dict):
+        for label, weight in class_weight.items():
+            if not isinstance(weight, Real) or not 0 <= float(weight) < np.inf:
+                raise ValueError(
+                    f"class_weight gives class {label!r} the weight {weight!r}; weights must be "
+                    "finite numbers, none negative. To leave a class out, give it weight 0."
+                )
+    weights = np.asarray(compute_class_weight(class_weight, classes=classes, y=y), np.float64)
+    if not weights.any():
+        raise ValueError(
+            "class_weight gives every class weight 0: there is nothing to learn from. Give at "
+            "least one class a positive weight."
+        )
+    return weights
+
+
+def weigh_classes(class_weight: Any, y: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+    """Multiply the weights of rows by those of their classes; None: all rows weigh 1."""
+    classes, codes = np.unique(y, return_inverse=True)
+    balance = class_weights(class_weight, classes, y)[codes]
+    weighted = balance if weights is None else weights * balance
+    if not weighted.any():
+        raise ValueError(
+            "sample_weight and class_weight leave no row with a positive weight: there is nothing "
+            "to learn from. Give the class of at least one weighted row a positive weight."
+        )
+    return weighted
 
 
 def type_of_target(y: Any) -> str:

@@ -164,6 +164,21 @@ def test_bad_parameters_are_named(params, message):
         JARFClassifier(**(SETTINGS | params)).fit(da.from_array(X), da.from_array(y))
 
 
+@pytest.mark.parametrize("cls", [JARFClassifier, JacobianForestClassifier])
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ({0: 1.0, 1: -1.0}, "class 1 the weight -1.0"),
+        ({0: np.nan, 1: 1.0}, "class 0 the weight nan"),
+        ({0: 0, 1: 0}, "every class weight 0"),
+        ({0: 1, 2: 1}, "not in class_weight"),
+    ],
+)
+def test_bad_class_weights_are_rejected(cls, weights, message):
+    with pytest.raises(ValueError, match=message):
+        cls(n_estimators=3, class_weight=weights).fit(da.from_array(X), da.from_array(y))
+
+
 def test_not_fitted():
     with pytest.raises(NotFittedError):
         JARFClassifier().predict(da.from_array(X))

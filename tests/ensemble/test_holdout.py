@@ -59,3 +59,15 @@ def test_copies_count_as_one_observation():
     once = ScoredRows.of(X, weights).mean_and_error(values)
     twice = ScoredRows.of(np.repeat(X, 2, axis=0), np.repeat(weights, 2))
     assert twice.mean_and_error(np.repeat(values, 2)) == pytest.approx(once)
+
+
+def test_copies_are_found_in_wide_and_narrow_tables_alike():
+    rng = np.random.default_rng(0)
+    chosen = rng.integers(0, 20, 60)
+    for n_columns in (3, 200):
+        X = rng.normal(size=(20, n_columns))
+        X[:, 0] = 0.0
+        X = X[chosen]
+        X[::2, 0] = -0.0
+        pairs = np.unique(np.column_stack([chosen, row_groups(X)]), axis=0)
+        assert len(pairs) == len(np.unique(chosen)) == len(np.unique(pairs[:, 1]))

@@ -1,5 +1,4 @@
 import pickle
-import tracemalloc
 
 import numpy as np
 import pytest
@@ -23,11 +22,9 @@ from jarf.ensemble import (
 )
 from jarf.ensemble._jacobian_growth import Gradients, JacobianGrowth, NodeSizes
 from jarf.ensemble._sources import (
-    MAX_SQUARE,
     SOURCES,
     Table,
     fit_sources,
-    leading_components,
     steps_of,
     whitening,
 )
@@ -245,27 +242,6 @@ def test_whitening_whitens():
     )
     white = (mixed - mixed.mean(axis=0)) @ whitening(mixed)
     np.testing.assert_allclose(np.cov(white, rowvar=False), np.eye(3), atol=1e-8)
-
-
-def test_leading_components_of_wide_rows_are_those_of_the_square_matrix():
-    rng = np.random.default_rng(0)
-    rows = rng.normal(size=(40, 5)) @ rng.normal(size=(5, 30))
-    values, vectors = leading_components(rows, 4)
-    full_values, full_vectors = np.linalg.eigh(rows.T @ rows / len(rows))
-    np.testing.assert_allclose(values, full_values[-4:])
-    np.testing.assert_allclose(np.abs((vectors * full_vectors[:, -4:]).sum(axis=0)), 1.0)
-
-
-def test_whitening_of_many_columns_forms_no_square_matrix():
-    rng = np.random.default_rng(0)
-    Z = (rng.normal(size=(60, 8)) @ rng.normal(size=(8, MAX_SQUARE + 1))).astype(np.float32)
-    tracemalloc.start()
-    whiten = whitening(Z)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 8 * Z.shape[1] ** 2 / 2
-    white = (Z - Z.mean(axis=0)) @ whiten
-    np.testing.assert_allclose(white.T @ white / len(white), np.eye(whiten.shape[1]), atol=1e-3)
 
 
 def test_weights_and_class_weight():

@@ -57,6 +57,16 @@ def test_gaps_between_values():
     assert 0 < gaps[4] < 0.01
 
 
+@pytest.mark.parametrize("n_rows", [1, 2, 3, 40, 41])
+def test_gaps_are_medians_of_the_differences_of_distinct_values(n_rows):
+    rng = np.random.default_rng(n_rows)
+    X = np.column_stack(
+        [rng.normal(size=n_rows), rng.integers(0, 9, n_rows) ** 2, rng.choice([0.0, -0.0], n_rows)]
+    )
+    expected = [np.median(np.diff(np.unique(c))) if len(set(c)) > 1 else 0.0 for c in X.T]
+    np.testing.assert_array_equal(value_gaps(X), expected)
+
+
 @pytest.mark.parametrize(("scheme", "factor"), [("centered", 2.0), ("forward", 1.0)])
 def test_automatic_steps_reach_the_next_value(scheme, factor):
     rng = np.random.default_rng(0)

@@ -15,6 +15,7 @@ from dask import delayed
 from dask.base import is_dask_collection
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
+from jarf._sklearn import class_weights
 from jarf.dask._cluster import compute
 
 
@@ -117,7 +118,7 @@ class Partitions:
         if class_weight == "balanced":
             balance = self.n_rows / (len(self.classes) * self.counts)
         else:
-            balance = np.array([class_weight.get(label, 1.0) for label in self.classes.tolist()])
+            balance = class_weights(class_weight, self.classes, self.classes)
         self.class_weight = dict(zip(self.classes.tolist(), balance.tolist(), strict=True))
 
     def blocks(self) -> list[Any]:

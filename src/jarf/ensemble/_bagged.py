@@ -14,10 +14,17 @@ from warnings import warn
 
 import numpy as np
 from sklearn.metrics import accuracy_score, r2_score
-from sklearn.utils import check_random_state, compute_sample_weight
+from sklearn.utils import check_random_state
 
 from jarf._progress import Stages
-from jarf._sklearn import ClassifierMixin, Interval, RegressorMixin, StrOptions, fit_context
+from jarf._sklearn import (
+    ClassifierMixin,
+    Interval,
+    RegressorMixin,
+    StrOptions,
+    fit_context,
+    weigh_classes,
+)
 from jarf.ensemble._base import TreeEnsemble
 from jarf.ensemble._growth import Growth, Rules
 from jarf.gradients import column_std, learning_rows
@@ -294,7 +301,7 @@ class ForestClassifierMixin(ClassifierMixin, BaggedForest):
         weights = super()._row_weights(X, y, sample_weight)
         if self.class_weight is None:
             return weights
-        return weights * compute_sample_weight(self.class_weight, y)
+        return weigh_classes(self.class_weight, y, weights)
 
     def _keep_out_of_bag(self, means, y, known) -> None:
         self.oob_decision_function_ = means

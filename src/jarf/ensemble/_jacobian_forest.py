@@ -156,14 +156,14 @@ class _JacobianForest(BaggedForest):
         part, labels = table.only(learn), target.only(learn)
         fitted = fit_sources(needed_sources(geometries), part, labels, seed, split, self.n_jobs)
         gradients = Gradients.at(fitted, part, labels, self.n_jobs)
-        rows = make_columns(np.asfortranarray(X[learn]), self.n_jobs)
+        prepared = make_columns(X[learn], self.n_jobs)  # all racers share them
         scored, observed = np.ascontiguousarray(X[score]), target.indicators(score)
         rules = self._rules(min_samples_split=self.min_samples_split_)
         sizes, columns = self._sizes(table), part.only(slice(0))
 
         def pilot(geometry: Geometry) -> Pilot:
             growth = JacobianGrowth(rules, (geometry,), sizes, fitted, columns)
-            plan_of = growth.plan_on(rows, len(learn), gradients)
+            plan_of = growth.plans_on(prepared, len(learn), gradients)
             rng = stream(seed, "pilots", split)  # every racer draws the same bootstraps
 
             def grow(n_trees: int) -> Forest:

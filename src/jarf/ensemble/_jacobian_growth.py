@@ -125,15 +125,15 @@ class JacobianGrowth(Growth):
         return Gradients.at(self.sources, self.columns.at(X, weights), target, n_jobs)
 
     def plan_of(self, X, target, context, n_jobs) -> Callable[[int], TreePlan]:
-        return self.plan_on(make_columns(X, n_jobs), len(X), context)
+        return self.plans_on(make_columns(X, n_jobs), len(X), context)
 
-    def plan_on(
-        self, columns: Columns, n_rows: int, context: Gradients
+    def plans_on(
+        self, columns: Columns, n_rows: int, gradients: Gradients
     ) -> Callable[[int], TreePlan]:
-        """Plan trees on columns that are there; the geometries share the trees."""
+        """As ``plan_of``, on columns that were prepared before."""
         plans = [
             TreePlan(
-                columns, self._tried(geometry, context), n_rows if geometry.bootstrap else None
+                columns, self._tried(geometry, gradients), n_rows if geometry.bootstrap else None
             )
             for geometry in self.geometries
         ]

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils import check_random_state, compute_sample_weight
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from jarf._progress import Stages
@@ -25,6 +25,7 @@ from jarf._sklearn import (
     fit_context,
     is_classifier,
     validate_params,
+    weigh_classes,
 )
 from jarf.ensemble._axes import AxisForestClassifier, AxisForestRegressor
 from jarf.ensemble._bagged import BaggedForest, fit_on_matrix
@@ -317,8 +318,7 @@ class JARFClassifier(ClassifierMixin, _JARF):
         weights = super()._row_weights(X, y, sample_weight)
         if self.class_weight is None:
             return weights
-        balance = compute_sample_weight(self.class_weight, y)
-        return balance if weights is None else weights * balance
+        return weigh_classes(self.class_weight, y, weights)
 
     def _default_ensemble(self):
         return AxisForestClassifier(

@@ -15,10 +15,12 @@ from typing import Any, Protocol
 
 import numpy as np
 from scipy import linalg
+from threadpoolctl import threadpool_limits
 
 from jarf._native import engine
 from jarf.gradients import (
     Differences,
+    column_blocks,
     column_std,
     forest_gradients,
     gradient_blocks,
@@ -44,7 +46,7 @@ N_TREES = 30
 STEP = 1.5
 # The whitened source looks at so many principal components, the kernel at so many columns.
 MAX_COMPONENTS = 200
-# Of more columns no square matrix is formed.
+# No square matrix of more columns is formed, nor one of more columns than there are rows.
 MAX_SQUARE = 2000
 MAX_KERNEL_COLUMNS = 500
 # A third of the rows carries the kernel machine, within these limits.
@@ -95,7 +97,7 @@ class Table:
         std = column_std(X)
         mean, scale = X.mean(axis=0, dtype=np.float64), np.where(std > 0, std, 1.0)
         Z = _standardised(X, mean, scale)
-        oblique = np.array([_has_three_values(Z[:, j]) for j in range(Z.shape[1])])
+        oblique = _has_three_values(Z)
         is_number = np.ones(Z.shape[1], bool) if is_number is None else is_number
         rows = np.arange(len(Z))
         return cls(Z, oblique & is_number, weights, is_number, mean, scale, rows, len(Z), step)
@@ -123,9 +125,13 @@ def _standardised(X, mean, scale) -> np.ndarray:
     return Z
 
 
-def _has_three_values(column: np.ndarray) -> bool:
-    inner = column[(column > column.min()) & (column < column.max())]
-    return len(inner) > 0
+def _has_three_values(Z: np.ndarray) -> np.ndarray:
+    found = np.zeros(Z.shape[1], bool)
+    for columns in column_blocks(*Z.shape):
+        block = Z[:, columns]
+        inner = (block > block.min(axis=0)) & (block < block.max(axis=0))
+        found[columns] = inner.any(axis=0)
+    return found
 
 
 def grow_surrogate(Z, target: Target, weights, rng, n_jobs) -> Forest:
@@ -209,8 +215,11 @@ def _whitened(table: Table, whiten: np.ndarray) -> np.ndarray:
 def whitening(Z: np.ndarray) -> np.ndarray:
     """Columns that map centred rows to uncorrelated components of unit variance."""
     d = Z.shape[1]
-    if d > MAX_SQUARE:
-        values, vectors = leading_components(Z - Z.mean(axis=0), MAX_COMPONENTS)
+    if d > min(len(Z), MAX_SQUARE):
+        rows = _spread_rows(Z).astype(np.float64)
+        rows -= rows.mean(axis=0)
+        values, vectors = leading_components(rows, MAX_COMPONENTS)
+        values *= len(rows) / (len(rows) - 1)
     else:
         covariance = np.cov(Z.astype(np.float64), rowvar=False)
         first = max(0, d - MAX_COMPONENTS)
@@ -222,15 +231,22 @@ def whitening(Z: np.ndarray) -> np.ndarray:
 def leading_components(Z: np.ndarray, n_components: int) -> tuple[np.ndarray, np.ndarray]:
     """Largest eigenvalues of the rows' mean outer product, ascending, and their eigenvectors.
 
-    For many columns: from products of at most ``MAX_SQUARE`` rows of all over with one another.
+    For many columns: computed from the products of at most ``MAX_SQUARE`` rows with one another.
     """
-    rows = Z[:: -(-len(Z) // MAX_SQUARE)].astype(np.float64)
+    rows = _spread_rows(Z).astype(np.float64, copy=False)
     m = len(rows)
     first = max(0, m - n_components)
-    values, left = linalg.eigh(rows @ rows.T / m, subset_by_index=(first, m - 1))
-    kept = values > 1e-10 * values[-1]
-    values, left = values[kept], left[:, kept]
-    return values, rows.T @ (left / np.sqrt(m * values))
+    # Several BLAS threads are slower here, and bits must not depend on the number of cores.
+    with threadpool_limits(limits=1, user_api="blas"):
+        values, left = linalg.eigh(rows @ rows.T / m, subset_by_index=(first, m - 1))
+        kept = values > 1e-10 * values[-1]
+        values, left = values[kept], left[:, kept]
+        return values, rows.T @ (left / np.sqrt(m * values))
+
+
+def _spread_rows(Z: np.ndarray) -> np.ndarray:
+    """At most ``MAX_SQUARE`` rows, evenly spaced: tables are often sorted."""
+    return Z[:: -(-len(Z) // MAX_SQUARE)]
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from jarf.gradients._ejop import EJOP, expected_jacobian_outer_product, sum_bloc
 from jarf.gradients._input_gradients import Differences, forest_gradients, gradient_blocks
 from jarf.gradients._probes import (
     choose_rows,
+    column_blocks,
     column_mean,
     column_std,
     difference_steps,
@@ -22,6 +23,7 @@ __all__ = [
     "Differences",
     "WideEJOP",
     "choose_rows",
+    "column_blocks",
     "column_mean",
     "column_std",
     "difference_steps",

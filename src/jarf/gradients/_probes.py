@@ -121,15 +121,28 @@ def value_gaps(X: np.ndarray) -> np.ndarray:
     ndarray of shape (n_features,)
         Zero for a constant column.
     """
-    gaps = np.zeros(X.shape[1], np.result_type(X, np.float32))
     every = max(1, -(-len(X) // MAX_GAP_ROWS))  # rows from all over: tables are often sorted
-    for j in range(X.shape[1]):
-        values = np.unique(X[::every, j])
-        if len(values) < 3:
-            values = np.unique(X[:, j])
-        if len(values) > 1:
-            gaps[j] = np.median(np.diff(values))
+    gaps, n_gaps = _median_gaps(X[::every])
+    few = np.flatnonzero(n_gaps < 2)
+    if every > 1 and len(few):
+        gaps[few] = _median_gaps(X[:, few])[0]
     return gaps
+
+
+def _median_gaps(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The median gap between distinct values of each column, and the number of gaps."""
+    gaps = np.zeros(X.shape[1], np.result_type(X, np.float32))
+    n_gaps = np.zeros(X.shape[1], np.int64)
+    for columns in column_blocks(*X.shape):
+        between = np.diff(np.sort(X[:, columns].T, axis=1), axis=1)
+        between.sort(axis=1)  # repeated values come first, as zeros
+        n_zeros = (between == 0).sum(axis=1)
+        n_gaps[columns] = count = between.shape[1] - n_zeros
+        some = np.flatnonzero(count)
+        low = between[some, n_zeros[some] + (count[some] - 1) // 2]
+        high = between[some, n_zeros[some] + count[some] // 2]
+        gaps[columns][some] = np.where(low == high, low, (low + high) / 2)
+    return gaps, n_gaps
 
 
 def difference_steps(X, step=0.1, rule="auto", unit=None, *, scheme="centered") -> np.ndarray:

@@ -28,10 +28,14 @@ from jarf._sklearn import (
 
 # Rows are compared with the machine's own in blocks of this many.
 BLOCK_ROWS = 1024
+# No square matrix of more columns is formed, nor one of more columns than there are rows.
+MAX_SQUARE = 2000
 
 
 class _KernelSurrogate(BaseEstimator):
     """Laplace kernel ridge regression of every output, in a metric of its own."""
+
+    _root: np.ndarray | None
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
         "n_rows": [Interval(Integral, 2, None, closed="left")],
@@ -62,7 +66,7 @@ class _KernelSurrogate(BaseEstimator):
         self._centre = outputs[rows].mean(axis=0)
         anchors = (X[rows] - self._mean) / self._scale
         target, observed = outputs[rows] - self._centre, observed[rows]
-        self._root = np.eye(X.shape[1])  # of the metric: M = root root'
+        self._root = None  # of the metric: M = root root'; None: the identity
         # One BLAS thread: the matrices are small, and bits must not depend on the number of cores.
         with threadpool_limits(limits=1, user_api="blas"):
             for round_ in range(self.n_refinements + 1):
@@ -77,7 +81,7 @@ class _KernelSurrogate(BaseEstimator):
         return np.sort(check_random_state(self.random_state).choice(n, self.n_rows, replace=False))
 
     def _solve(self, anchors, target):
-        self._anchors = anchors @ self._root
+        self._anchors = self._seen(anchors)
         distance = _distances(self._anchors, self._anchors)
         sample = distance[:: max(1, len(distance) // 200)]  # the median of some rows is enough
         typical = np.median(sample[sample > 0]) if (sample > 0).any() else 1.0
@@ -87,12 +91,16 @@ class _KernelSurrogate(BaseEstimator):
         factor = linalg.cho_factor(kernel, lower=True, overwrite_a=True, check_finite=False)
         self._weights = linalg.cho_solve(factor, target, check_finite=False)
 
+    def _seen(self, Z):
+        """Standardised rows in the coordinates in which the metric is the identity."""
+        return Z if self._root is None else Z @ self._root
+
     def _slopes(self, Z, output):
         """Gradients at standardised rows, of the one output named for each row."""
         slopes = np.empty((len(Z), Z.shape[1]))
         for start in range(0, len(Z), BLOCK_ROWS):
             block = slice(start, start + BLOCK_ROWS)
-            at = Z[block] @ self._root
+            at = self._seen(Z[block])
             distance = _distances(at, self._anchors)
             pull = np.exp(distance / -self._bandwidth)
             # d/dz exp(-r/h) = -(z - a) exp(-r/h) / (h r); at an anchor itself it counts as zero.
@@ -100,7 +108,8 @@ class _KernelSurrogate(BaseEstimator):
             np.maximum(distance, 1e-6 * self._bandwidth, out=distance)
             pull /= distance * self._bandwidth
             pull *= self._weights.T[output[block]]
-            slopes[block] = (pull @ self._anchors - pull.sum(axis=1)[:, None] * at) @ self._root.T
+            slope = pull @ self._anchors - pull.sum(axis=1)[:, None] * at
+            slopes[block] = slope if self._root is None else slope @ self._root.T
         return slopes
 
     def _answer(self, X):
@@ -108,7 +117,7 @@ class _KernelSurrogate(BaseEstimator):
         answer = np.empty((len(Z), self._weights.shape[1]))
         for start in range(0, len(Z), BLOCK_ROWS):
             block = slice(start, start + BLOCK_ROWS)
-            distance = _distances(Z[block] @ self._root, self._anchors)
+            distance = _distances(self._seen(Z[block]), self._anchors)
             answer[block] = np.exp(distance / -self._bandwidth) @ self._weights
         return answer + self._centre
 
@@ -299,12 +308,12 @@ def _distances(A, B):
 
 
 def _metric_root(G):
-    """A matrix S with ``S S' = G'G``, scaled to trace d; never d x d where d exceeds the rows."""
+    """A matrix S with ``S S' = G'G``, scaled to trace d; None: the identity."""
     n, d = G.shape
     trace = np.einsum("ij,ij->", G, G)
     if not trace > 0:
-        return np.eye(d)
-    if d > n:
+        return None
+    if d > min(n, MAX_SQUARE):
         return G.T * np.sqrt(d / trace)
     values, vectors = linalg.eigh((G.T @ G) * (d / trace))
     kept = values > 1e-9 * values[-1]
