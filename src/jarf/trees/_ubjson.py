@@ -24,6 +24,7 @@ _NUMBERS = {
     }.items()
 }
 _CONSTANTS = {ord("T"): True, ord("F"): False, ord("Z"): None}
+_ARRAY, _TEXT, _OBJECT, _END, _LONG = (ord(marker) for marker in "[S{}L")
 
 
 def read_ubjson(content: bytes) -> Any:
@@ -37,14 +38,14 @@ class _Reader:
 
     def value(self) -> Any:
         marker = self._marker()
+        if marker == _ARRAY:
+            return self._array()
+        if marker == _TEXT:
+            return self._text()
+        if marker == _OBJECT:
+            return self._object()
         if marker in _NUMBERS:
             return self._number(marker)
-        if marker == ord("S"):
-            return self._text()
-        if marker == ord("{"):
-            return self._object()
-        if marker == ord("["):
-            return self._array()
         if marker in _CONSTANTS:
             return _CONSTANTS[marker]
         raise UnreadableTrees(f"XGBoost's model has the unknown marker {chr(marker)!r}.")
@@ -67,18 +68,23 @@ class _Reader:
         return int.from_bytes(self.content[start : self.at], "big", signed=kind.kind == "i")
 
     def _length(self) -> int:
+        at = self.at
+        if self.content[at] == _LONG:  # as XGBoost writes them all
+            self.at = at + 9
+            return int.from_bytes(self.content[at + 1 : at + 9], "big")
         return self._number(self._marker())
 
     def _text(self) -> str:
         length = self._length()
-        self.at += length
-        return self.content[self.at - length : self.at].decode()
+        start, self.at = self.at, self.at + length
+        return self.content[start : self.at].decode()
 
     def _object(self) -> dict[str, Any]:
         found = {}
-        while not self._follows("}"):
+        while self.content[self.at] != _END:
             key = self._text()
             found[key] = self.value()
+        self.at += 1
         return found
 
     def _array(self) -> Any:
