@@ -1,3 +1,5 @@
+import dataclasses
+
 import numpy as np
 import pytest
 from sklearn.datasets import make_classification
@@ -55,6 +57,15 @@ def test_jarf_is_the_librarys_estimator_on_numbers():
     assert isinstance(get_method("JARF").build(setting("regression")), JARFRegressor)
     made = model.preconditioner
     assert (made.gamma, made.step, made.n_probes, made.step_rule) == (1e-3, 0.1, 10_000, "mad")
+
+
+@pytest.mark.parametrize(
+    ("variant", "n_probes"),
+    [("surrogate: XGBoost", 10_000), ("surrogate: deep", 10_000), ("surrogate: MLP", 7)],
+)
+def test_only_surrogates_that_are_probed_have_fewer_probes(variant, n_probes):
+    few = dataclasses.replace(setting(), slow_probes=7)
+    assert get_method("JARF").build(few, variant).preconditioner.n_probes == n_probes
 
 
 @pytest.mark.parametrize("variant", list(get_method("JARF").variants))

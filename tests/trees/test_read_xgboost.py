@@ -1,3 +1,5 @@
+import struct
+
 import numpy as np
 import pytest
 
@@ -79,13 +81,18 @@ def test_one_class_has_no_finite_start():
         read_trees(model)
 
 
+def key(name):
+    """The name of a field in binary JSON."""
+    return b"L" + len(name).to_bytes(8, "big") + name.encode()
+
+
 def test_trees_with_weights_are_refused(monkeypatch):
     """Later versions write dropped trees as trees with weights."""
     model = xgboost.XGBRegressor(**FEW).fit(X, SCORE)
     booster = model.get_booster()
-    written = bytes(booster.save_raw("json")).replace(
-        b'"tree_info":', b'"weight_drop":[1.0,0.5],"tree_info":'
-    )
+    written = bytes(booster.save_raw("ubj"))
+    weights = key("weight_drop") + b"[$d#L" + (2).to_bytes(8, "big") + struct.pack(">2f", 1, 0.5)
+    written = written.replace(key("tree_info"), weights + key("tree_info"))
 
     class Later:
         def save_raw(self, kind):

@@ -50,7 +50,11 @@ def _linked_differences(forest: Forest, centre, upper, lower, output) -> np.ndar
         above /= forest.n_trees
         below /= forest.n_trees
     # Most probes change nothing: links are taken of the others only.
-    rows, features = np.nonzero(above.any(axis=1) | below.any(axis=1))
+    changed = above[:, 0] != 0
+    for side in (above, below):
+        for k in range(forest.n_raw):
+            changed |= side[:, k] != 0
+    rows, features = np.nonzero(changed)
     raw = forest.raw(centre, 1)[rows]
     upper = apply_link(forest.link, raw + above[rows, :, features])
     moved = upper - apply_link(forest.link, raw + below[rows, :, features])

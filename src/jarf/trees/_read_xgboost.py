@@ -1,4 +1,4 @@
-"""Trees of XGBoost, read from its own JSON."""
+"""Trees of XGBoost, read from the binary JSON that its models are saved as."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from jarf.trees._forest import Forest
 from jarf.trees._read_sklearn import flat_nodes
+from jarf.trees._ubjson import read_ubjson
 from jarf.trees._unreadable import UnreadableTrees
 
 _LINKS = {
@@ -32,7 +33,7 @@ def is_xgboost(model: Any) -> bool:
 
 
 def read_xgboost(model: Any) -> Forest:
-    """Read a fitted XGBoost model from its JSON.
+    """Read a fitted XGBoost model.
 
     A row goes left there if it lies *below* a threshold; here, if it is not above the next
     smaller float32: the same rows. Leaf values lie in the column of the class that the tree works
@@ -47,7 +48,7 @@ def read_xgboost(model: Any) -> Forest:
     booster, last = model.get_booster(), getattr(model, "best_iteration", None)
     if last is not None:  # early stopping
         booster = booster[: last + 1]
-    learner = json.loads(bytes(booster.save_raw("json")))["learner"]
+    learner = read_ubjson(bytes(booster.save_raw("ubj")))["learner"]
     objective, kind = learner["objective"]["name"], learner["gradient_booster"]["name"]
     if kind != "gbtree" or objective not in _LINKS:
         raise UnreadableTrees(
