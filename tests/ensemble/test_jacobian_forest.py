@@ -141,7 +141,7 @@ def test_the_race_says_from_how_many_rows_on_nodes_are_split():
     race = forest.race_
     assert forest.min_samples_split_ == race.min_samples_split >= 20
     assert race.sizes[forest.min_samples_split_] < race.sizes[2]
-    assert f"from {forest.min_samples_split_} rows on" in str(race)
+    assert f"min_samples_split = {forest.min_samples_split_}, chosen from 2, 5" in str(race)
     weights = forest.forest_.weights[~forest.forest_.is_leaf]
     assert weights.min() >= forest.min_samples_split_
     assert forest.fit(X, clean).min_samples_split_ == 2  # no memory of the fit before

@@ -183,7 +183,7 @@ def run_race(
     size, losses = choose_size(
         lambda size: _losses_cut_back(winners, size), rows, sizes, clearly=alone
     )
-    note(f"nodes are split from {size} rows on")
+    note(f"min_samples_split = {size}")
     return replace(result, sizes=losses, min_samples_split=size)
 
 
