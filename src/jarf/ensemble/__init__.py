@@ -21,7 +21,8 @@ from jarf.ensemble._race_result import RaceResult
 from jarf.ensemble._rotation import RotationForestClassifier, RotationForestRegressor
 from jarf.ensemble._sources import GivenGradients, ModelSource
 from jarf.ensemble._sporf import SPORFClassifier, SPORFRegressor
-from jarf.trees import Forest, SplitNormals
+from jarf.trees import Forest as Forest
+from jarf.trees import SplitNormals as SplitNormals
 
 __all__ = [
     "GEOMETRIES",
@@ -30,7 +31,6 @@ __all__ = [
     "BaggedForest",
     "CanonicalCorrelationForestClassifier",
     "CanonicalCorrelationForestRegressor",
-    "Forest",
     "Geometry",
     "GivenGradients",
     "JARFClassifier",
@@ -44,6 +44,5 @@ __all__ = [
     "RotationForestRegressor",
     "SPORFClassifier",
     "SPORFRegressor",
-    "SplitNormals",
     "TreeEnsemble",
 ]
