@@ -12,7 +12,7 @@ from dask.base import get_scheduler
 from dask.delayed import Delayed
 from dask.highlevelgraph import HighLevelGraph
 
-# A task of a reduction adds up so many results.
+# A task of a reduction adds up this many results.
 FAN_IN = 8
 
 

@@ -16,7 +16,7 @@ from jarf.dask._encoding import Sample
 from jarf.geometry import JacobianPreconditioner, Learned, count_probes, learn, set_estimate
 from jarf.gradients import choose_rows
 
-# Numbers of single probes are drawn on the client; beyond so many, all rows are as cheap.
+# Numbers of single probes are drawn on the client; beyond this many, all rows are as cheap.
 MAX_PROBES = 10_000_000
 
 

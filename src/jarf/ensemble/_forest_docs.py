@@ -16,7 +16,7 @@ min_samples_leaf : int or float, default=1
 min_weight_fraction_leaf : float, default=0.0
     The least share of a tree's weight in a leaf.
 max_leaf_nodes : int, default=None
-    With a number, the node that gains most is split next until there are so many leaves.
+    With a number, the node that gains most is split next until there are this many leaves.
 min_impurity_decrease : float, default=0.0
     A split must lower the impurity, weighted by the node's share, by at least so much."""
 

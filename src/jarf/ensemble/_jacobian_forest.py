@@ -44,7 +44,7 @@ class _JacobianForest(BaggedForest):
 
     @abstractmethod
     def _n_directions(self, d: int) -> int:
-        """Return the number of directions that a node tries, of so many columns."""
+        """Return the number of directions that a node tries on ``d`` columns."""
 
     @property
     def _learning_rows(self) -> int | None:
@@ -215,7 +215,7 @@ class JacobianForestClassifier(ForestClassifierMixin, _JacobianForest):
         A name of :data:`jarf.ensemble.GEOMETRIES`, or a :class:`jarf.ensemble.Geometry`, is taken
         as it is. A list of them holds a race between those and plain axes.
     surrogate_rows : int or None, default=50_000
-        Race and surrogates see at most so many random rows (and one of every class); None: all.
+        Race and surrogates see at most this many random rows (and one of every class); None: all.
         Gradients are taken at every row.
     max_features : int, float, {"sqrt", "log2"} or None, default="sqrt"
         Number of axes that a node tries.
@@ -313,7 +313,7 @@ class JacobianForestRegressor(ForestRegressorMixin, _JacobianForest):
         A name of :data:`jarf.ensemble.GEOMETRIES`, or a :class:`jarf.ensemble.Geometry`, is taken
         as it is. A list of them holds a race between those and plain axes.
     surrogate_rows : int or None, default=50_000
-        Race and surrogates see at most so many random rows (and one of every class); None: all.
+        Race and surrogates see at most this many random rows (and one of every class); None: all.
         Gradients are taken at every row.
     max_features : int, float, {"sqrt", "log2"} or None, default=1.0
         Number of axes that a node tries.

@@ -30,7 +30,7 @@ from jarf.trees import Forest
 # Trees added to a pilot in each round; after a round the worse half of the racers goes.
 ROUNDS = (8, 8, 16)
 # The smooth kappa counts p ** SHARPNESS, scaled to sum to one, in place of the class named. The
-# power of a racer is such that it is as sure as the plain forest, on so many rows.
+# power of a racer is such that it is as sure as the plain forest, on this many rows.
 SHARPNESS, MATCHED_ROWS = 6.0, 500
 
 

@@ -44,14 +44,14 @@ from jarf.trees import (
 # deviations. Long steps average the noise of a forest out.
 N_TREES = 30
 STEP = 1.5
-# The whitened source looks at so many principal components, the kernel at so many columns.
+# The whitened source looks at this many principal components, the kernel at this many columns.
 MAX_COMPONENTS = 200
 # No square matrix of more columns is formed, nor one of more columns than there are rows.
 MAX_SQUARE = 2000
 MAX_KERNEL_COLUMNS = 500
 # A third of the rows carries the kernel machine, within these limits.
 KERNEL_ROWS = (300, 1000)
-# Gradients of more columns are kept with so many largest entries a row.
+# Gradients of more columns are kept with this many largest entries a row.
 MAX_DENSE, MAX_ENTRIES = 64, 24
 
 

@@ -10,7 +10,7 @@ from scipy import linalg
 
 # Rows are mapped in blocks of at most this many values (8 MB of float64).
 BLOCK_VALUES = 1_000_000
-# Importances are credited so many mapped columns at a time.
+# Importances are credited this many mapped columns at a time.
 CREDIT_COLUMNS = 256
 # Farther away all is one: sums of such values still fit into float32.
 FARTHEST = 1e30

@@ -7,9 +7,9 @@ from sklearn.utils.random import sample_without_replacement
 
 # A MAD of a normal variable is 0.6745 standard deviations.
 MAD_OF_NORMAL = 0.6745
-# Up to so many rows a choice among them permutes all; beyond, memory is bounded by the choice.
+# Up to this many rows a choice among them permutes all; beyond, memory is bounded by the choice.
 MAX_PERMUTED = 2**24
-# Gaps between the values of a column are found in about so many rows.
+# Gaps between the values of a column are found in about this many rows.
 MAX_GAP_ROWS = 2000
 
 

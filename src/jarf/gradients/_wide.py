@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import csr_array, vstack
 
-# Above so many features no matrix of features by features is formed.
+# Above this many features no matrix of features by features is formed.
 WIDE_FROM = 5_000
 
 

@@ -30,7 +30,7 @@ from jarf.inspection._models import (
 from jarf.inspection._words import number_text
 from jarf.table import TableEncoder
 
-# A model without an EJOP of its own is differentiated at so many rows at most.
+# A model without an EJOP of its own is differentiated at this many rows at most.
 MAX_PROBES = 500
 
 

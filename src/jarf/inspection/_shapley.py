@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 
 from jarf.inspection._models import MixedRows, answers, check_model, column_names
 
-# Tables of at most so many columns are explained exactly.
+# Tables of at most this many columns are explained exactly.
 EXACT_UP_TO = 10
 MOST_EXACT = 16
 # So many mixed rows are predicted at a time.

@@ -15,7 +15,7 @@ NEGLIGIBLE = 1e-9
 
 
 def number_text(value: float, digits: int, trim: bool = False) -> str:
-    """Write a number with so many significant digits, but never round whole units away.
+    """Write a number with this many significant digits, but never round whole units away.
 
     Examples
     --------

@@ -19,7 +19,7 @@ MOST_COLUMNS = 500
 N_SWEEPS = 5
 # Added to the diagonal of the correlations: collinear columns do no harm.
 RIDGE = 0.01
-# Forests are grown in tables of at most so many columns, each on at most so many rows.
+# Forests are grown in tables of at most this many columns, each on at most this many rows.
 MOST_FOREST_COLUMNS = 50
 MOST_FOREST_ROWS = 4_000
 N_TREES = 10

@@ -12,7 +12,7 @@ from jarf.table._columns import holds_odd_objects, holds_text, is_frame, read_co
 from jarf.table._encoder import TableEncoder
 from jarf.table._refusals import check_sparse, check_table, check_target, refuse_date_columns
 
-# A sparse matrix of at most so many entries, zeros counted, is made dense: 0.5 GB of float32.
+# A sparse matrix of at most this many entries, zeros counted, is made dense: 0.5 GB of float32.
 MOST_DENSE = 2**27
 
 

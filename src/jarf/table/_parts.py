@@ -20,7 +20,7 @@ N_FOLDS = 5
 
 
 def thinned(values: np.ndarray) -> np.ndarray:
-    """At most so many values as a median needs, evenly spaced."""
+    """At most as many values as a median needs, evenly spaced."""
     return values[:: max(1, -(-len(values) // MEDIAN_VALUES))]
 
 

@@ -361,7 +361,7 @@ class CanonicalCorrelation:
 
 
 class LargeNodes:
-    """A proposal for nodes of at least so many rows."""
+    """A proposal for nodes of at least this many rows."""
 
     def __init__(self, min_rows: int, inner: Any) -> None:
         self.min_rows, self.inner = min_rows, inner
