@@ -49,7 +49,7 @@ print(f"balanced accuracy {score:.3f}, geometry {model.geometry_.name!r}")
 # all others.
 
 names = model.table_.get_feature_names_out(table.columns)
-for name, kind in zip(names, model.table_.output_kinds_, strict=True):
+for name, kind in zip(names, model.table_.encoded_kinds_, strict=True):
     print(f"{name:14} {kind}")
 
 # %%

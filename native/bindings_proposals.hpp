@@ -1,4 +1,4 @@
-// The border of the recipes from which trees make their proposals.
+// The border of the proposals that trees make their own from.
 #pragma once
 
 #include <nanobind/stl/shared_ptr.h>
@@ -58,7 +58,7 @@ inline void make_canonical(jarf::CanonicalSpec* self, std::size_t n_features, bo
   self->options = {n_features, resample, max_rows, max_components, function};
 }
 
-// Gradients of one surrogate at all training rows; checked when made, kept alive by the recipe.
+// Gradients of one surrogate at all training rows; checked when made, kept alive by the proposal.
 struct Gradients {
   Gradients(In<float, 2> values_, In<std::int32_t, 2> features_, std::size_t n_features_)
       : values(values_), features(features_), n_features(n_features_) {
@@ -77,24 +77,24 @@ struct Gradients {
 
 struct GradientDrawsSpec : jarf::ProposalSpec {
   std::vector<std::shared_ptr<Gradients>> sources;
-  std::vector<float> spreads;
+  std::vector<float> scales;
   jarf::GradientDrawsOptions options;
   std::unique_ptr<jarf::Proposal> make(const jarf::Columns& columns) const override {
     std::vector<jarf::GradientSource> views;
     for (const auto& source : sources) {
-      if (source->values.shape(0) != columns.n_rows || source->n_features != spreads.size() ||
-          columns.n_columns != spreads.size()) {
+      if (source->values.shape(0) != columns.n_rows || source->n_features != scales.size() ||
+          columns.n_columns != scales.size()) {
         throw std::invalid_argument("gradients must belong to the training rows and columns");
       }
       views.push_back(source->view);
     }
-    return std::make_unique<jarf::GradientDraws>(views, spreads, options);
+    return std::make_unique<jarf::GradientDraws>(views, scales, options);
   }
 };
 
 inline void make_gradient_draws(GradientDrawsSpec* self,
                                 std::vector<std::shared_ptr<Gradients>> sources,
-                                In<float, 1> spreads, std::size_t n_candidates, std::size_t n_rows,
+                                In<float, 1> scales, std::size_t n_candidates, std::size_t n_rows,
                                 std::size_t n_loadings) {
   require(!sources.empty() && n_rows > 0, "directions need a source and at least one row");
   require(std::find(sources.begin(), sources.end(), nullptr) == sources.end(),
@@ -102,11 +102,11 @@ inline void make_gradient_draws(GradientDrawsSpec* self,
   jarf::check_n_candidates(n_candidates);
   new (self) GradientDrawsSpec;
   self->sources = std::move(sources);
-  self->spreads = to_vector<float>(spreads);
-  self->options = {spreads.shape(0), n_candidates, n_rows, n_loadings};
+  self->scales = to_vector<float>(scales);
+  self->options = {scales.shape(0), n_candidates, n_rows, n_loadings};
 }
 
-// How deep a recipe of these is nested.
+// How deep a proposal of these is nested.
 inline std::size_t nesting_around(const std::vector<std::shared_ptr<jarf::ProposalSpec>>& parts) {
   std::size_t deepest = 0;
   for (const auto& part : parts) deepest = std::max(deepest, part->nesting);
@@ -148,7 +148,7 @@ inline void register_proposals(nb::module_& m) {
       .def(nb::init<In<float, 2>, In<std::int32_t, 2>, std::size_t>(), as_is("values"),
            as_is("features"), "n_features"_a);
   nb::class_<GradientDrawsSpec, jarf::ProposalSpec>(m, "GradientDraws")
-      .def("__init__", &make_gradient_draws, "sources"_a, as_is("spreads"), "n_candidates"_a,
+      .def("__init__", &make_gradient_draws, "sources"_a, as_is("scales"), "n_candidates"_a,
            "n_rows"_a, "n_loadings"_a);
   nb::class_<jarf::LargeNodesSpec, jarf::ProposalSpec>(m, "LargeNodes")
       .def("__init__", &make_large_nodes, "min_rows"_a, "inner"_a);

@@ -14,12 +14,12 @@ namespace jarf {
 
 constexpr std::size_t kMaxBins = 256;
 
-// A sparse vector over the columns. One feature of weight 1 is a plain axis.
+// A sparse vector over the columns. One feature of loading 1 is a plain axis.
 struct Direction {
   const std::int32_t* features = nullptr;
-  const float* weights = nullptr;
+  const float* loadings = nullptr;
   std::size_t size = 0;
-  bool is_axis() const { return size == 1 && weights[0] == 1.0f; }
+  bool is_axis() const { return size == 1 && loadings[0] == 1.0f; }
 };
 
 // What the columns of a rotated tree are: column k is the sum along direction k.

@@ -59,9 +59,9 @@ struct Forest {
   float value(const Node& node, const float* row) const {
     if (node.feature >= 0) return row[node.feature];
     const Direction direction = this->direction(node);
-    float sum = direction.weights[0] * row[direction.features[0]];
+    float sum = direction.loadings[0] * row[direction.features[0]];
     for (std::size_t k = 1; k < direction.size; ++k) {
-      sum += direction.weights[k] * row[direction.features[k]];
+      sum += direction.loadings[k] * row[direction.features[k]];
     }
     return sum;
   }
@@ -71,9 +71,9 @@ struct Forest {
     const auto at = [&](std::int32_t feature) { return feature == j ? moved : row[feature]; };
     if (node.feature >= 0) return at(node.feature);
     const Direction direction = this->direction(node);
-    float sum = direction.weights[0] * at(direction.features[0]);
+    float sum = direction.loadings[0] * at(direction.features[0]);
     for (std::size_t k = 1; k < direction.size; ++k) {
-      sum += direction.weights[k] * at(direction.features[k]);
+      sum += direction.loadings[k] * at(direction.features[k]);
     }
     return sum;
   }

@@ -31,10 +31,10 @@ struct GradientDrawsOptions {
 
 class GradientDraws : public Proposal {
  public:
-  GradientDraws(const std::vector<GradientSource>& sources, const std::vector<float>& spreads,
+  GradientDraws(const std::vector<GradientSource>& sources, const std::vector<float>& scales,
                 const GradientDrawsOptions& options)
       : sources_(sources),
-        spreads_(spreads),
+        scales_(scales),
         options_(options),
         sum_(options.n_features, 0.0f),
         is_touched_(options.n_features, 0) {}
@@ -50,7 +50,7 @@ class GradientDraws : public Proposal {
       draw();
       if (features_.empty()) continue;
       ++n_found_;
-      candidate = {features_.data(), weights_.data(), features_.size()};
+      candidate = {features_.data(), loadings_.data(), features_.size()};
       return true;
     }
     return false;
@@ -75,12 +75,12 @@ class GradientDraws : public Proposal {
     } else {
       for (std::size_t j = 0; j < sum_.size(); ++j) offer(static_cast<std::int32_t>(j));
     }
-    weights_.resize(features_.size());
+    loadings_.resize(features_.size());
     for (std::size_t k = 0; k < features_.size(); ++k) {
       // From a slope per standard deviation to one in the units of the column.
-      weights_[k] = sum_[features_[k]] / spreads_[features_[k]];
+      loadings_[k] = sum_[features_[k]] / scales_[features_[k]];
     }
-    if (features_.size() == 1) weights_[0] = 1.0f;
+    if (features_.size() == 1) loadings_[0] = 1.0f;
     forget(source);
   }
 
@@ -138,13 +138,13 @@ class GradientDraws : public Proposal {
   }
 
   std::vector<GradientSource> sources_;
-  std::vector<float> spreads_;
+  std::vector<float> scales_;
   GradientDrawsOptions options_;
   std::vector<float> sum_;
   std::vector<std::uint8_t> is_touched_;  // entries of a sparse source that are in the sum,
   std::vector<std::int32_t> touched_;     // and which they are
   std::vector<std::int32_t> features_;
-  std::vector<float> weights_;
+  std::vector<float> loadings_;
   std::size_t n_found_ = 0, n_tried_ = 0;
   NodeView node_{};
 };

@@ -88,10 +88,10 @@ class Grower {
   struct Found {
     Split split;
     std::vector<std::int32_t> features;
-    std::vector<float> weights;
+    std::vector<float> loadings;
     std::int32_t memory = 0;
     double gain = 0.0;
-    Direction direction() const { return {features.data(), weights.data(), features.size()}; }
+    Direction direction() const { return {features.data(), loadings.data(), features.size()}; }
   };
   struct Open {
     Task task;
@@ -193,7 +193,7 @@ class Grower {
       if (verdict == Verdict::constant) proposal_.was_constant();
       if (verdict != Verdict::better) continue;
       found.features.assign(candidate.features, candidate.features + candidate.size);
-      found.weights.assign(candidate.weights, candidate.weights + candidate.size);
+      found.loadings.assign(candidate.loadings, candidate.loadings + candidate.size);
     }
     found.memory = proposal_.memory();
     found.gain = std::max(0.0, found.split.score - target_.score());
@@ -295,8 +295,8 @@ class Grower {
     if (tree_.features.size() > INT32_MAX) {
       throw std::length_error("a tree has more than 2**31 loadings: limit its depth or leaves");
     }
-    tree_.loadings.insert(tree_.loadings.end(), direction.weights,
-                          direction.weights + direction.size);
+    tree_.loadings.insert(tree_.loadings.end(), direction.loadings,
+                          direction.loadings + direction.size);
     tree_.starts.push_back(static_cast<std::int32_t>(tree_.features.size()));
     return -static_cast<std::int32_t>(tree_.starts.size());
   }

@@ -50,7 +50,7 @@ class Predictor {
       if (direction.size > kTerms) to.projection = -2 - node.feature;
       std::fill_n(to.feature, kTerms, direction.features[0]);
       std::copy_n(direction.features, n_terms, to.feature);
-      std::copy_n(direction.weights, n_terms, to.loading);
+      std::copy_n(direction.loadings, n_terms, to.loading);
     }
   }
 

@@ -16,14 +16,14 @@ template <std::size_t n_columns>
 inline void add_columns(const Columns& columns, const Direction& direction, std::size_t first,
                         const std::uint32_t* rows, std::size_t n_rows, float* out) {
   const float* values[n_columns];
-  float weights[n_columns];
+  float loadings[n_columns];
   for (std::size_t k = 0; k < n_columns; ++k) {
     values[k] = columns.column(direction.features[first + k]);
-    weights[k] = direction.weights[first + k];
+    loadings[k] = direction.loadings[first + k];
   }
   for (std::size_t i = 0; i < n_rows; ++i) {
     float sum = out[i];
-    for (std::size_t k = 0; k < n_columns; ++k) sum += weights[k] * values[k][rows[i]];
+    for (std::size_t k = 0; k < n_columns; ++k) sum += loadings[k] * values[k][rows[i]];
     out[i] = sum;
   }
 }
@@ -36,7 +36,7 @@ inline void project_rows(const Columns& columns, const Direction& direction,
     for (std::size_t i = 0; i < n_rows; ++i) out[i] = column[rows[i]];
     return;
   }
-  const float first = direction.weights[0];
+  const float first = direction.loadings[0];
   for (std::size_t i = 0; i < n_rows; ++i) out[i] = first * column[rows[i]];
   std::size_t k = 1;
   for (; k + 4 <= direction.size; k += 4) add_columns<4>(columns, direction, k, rows, n_rows, out);

@@ -39,11 +39,11 @@ class Proposal {
   virtual std::int32_t memory() const { return 0; }  // handed on to both children
 };
 
-// A recipe from which every tree of a forest makes its own proposal.
+// A proposal as it crosses the border; every tree of a forest makes its own from it.
 class ProposalSpec {
  public:
   virtual ~ProposalSpec() = default;
-  // Recipes within recipes; deeper ones are rejected, since making and freeing them recurses.
+  // Proposals within proposals; deeper ones are rejected, since making and freeing them recurses.
   static constexpr std::size_t kMaxNesting = 16;
   std::size_t nesting = 1;
   virtual std::unique_ptr<Proposal> make(const Columns& columns) const = 0;
@@ -182,7 +182,7 @@ class Axes : public Proposal {
   Rng* rng_ = nullptr;
 };
 
-// Sparse random directions (SPORF): a few features, each with a weight of plus or minus its scale.
+// Sparse random directions (SPORF): a few features, each with a loading of plus or minus its scale.
 // The number of features is a Poisson draw without zero; features that are constant in the node are
 // passed over. A feature of scale 0 is never part of a sum, but a plain axis by itself. Where all
 // sums turn out to be constant axes follow, so that no node that could be split becomes a leaf.
@@ -219,20 +219,20 @@ class SparseRandom : public Proposal {
     if (n_tried_ <= enough) pool_.put_back();
     const std::size_t size = desperate ? 1 : draw_size();
     features_.clear();
-    weights_.clear();
+    loadings_.clear();
     while (features_.size() < size) {
       const std::int32_t feature = pool_.draw_varying(columns_, node_);
       if (feature < 0) break;
       if (scales_[feature] == 0.0f && !features_.empty()) continue;  // an axis or nothing
       features_.push_back(feature);
       if (scales_[feature] == 0.0f) break;
-      weights_.push_back((node_.rng->next() >> 63) ? scales_[feature] : -scales_[feature]);
+      loadings_.push_back((node_.rng->next() >> 63) ? scales_[feature] : -scales_[feature]);
     }
     if (features_.empty()) return false;
-    if (features_.size() == 1) weights_.assign(1, 1.0f);
+    if (features_.size() == 1) loadings_.assign(1, 1.0f);
     ++n_found_;
     ++n_tried_;
-    candidate = {features_.data(), weights_.data(), features_.size()};
+    candidate = {features_.data(), loadings_.data(), features_.size()};
     return true;
   }
   void was_constant() override { --n_found_; }
@@ -251,7 +251,7 @@ class SparseRandom : public Proposal {
   std::size_t n_candidates_, n_found_ = 0, n_tried_ = 0;
   std::vector<double> size_chances_;
   std::vector<std::int32_t> features_;
-  std::vector<float> weights_;
+  std::vector<float> loadings_;
   NodeView node_{};
 };
 
@@ -302,7 +302,7 @@ class LargeNodes : public Proposal {
   bool active_ = false;
 };
 
-// --- the recipes -------------------------------------------------------------------------------
+// --- as they cross the border ------------------------------------------------------------------
 
 struct AxesSpec : ProposalSpec {
   std::size_t n_candidates;

@@ -122,10 +122,10 @@ class TreeDifferences {
     Lane& lane = lanes_[index];
     const Node& node = *lane.node;
     const Direction direction = forest_.direction(node);
-    float sum = direction.weights[0] * lane.centre[direction.features[0]];
+    float sum = direction.loadings[0] * lane.centre[direction.features[0]];
     double size = std::fabs(sum);
     for (std::size_t k = 1; k < direction.size; ++k) {
-      const float term = direction.weights[k] * lane.centre[direction.features[k]];
+      const float term = direction.loadings[k] * lane.centre[direction.features[k]];
       sum += term;
       size += std::fabs(term);
     }
@@ -134,7 +134,7 @@ class TreeDifferences {
     const double near = surely_near(node, sum, size, direction.size);
     for (std::size_t k = 0; k < direction.size; ++k) {
       const std::int32_t j = direction.features[k];
-      const double loading = direction.weights[k], centre = lane.centre[j];
+      const double loading = direction.loadings[k], centre = lane.centre[j];
       for (std::uint32_t side = 0; side < 2; ++side) {
         const float moved = lane.moved[side][j];
         if (std::fabs(loading * (moved - centre)) < near) continue;

@@ -249,9 +249,9 @@ inline std::size_t count(Dice& dice, std::size_t most) {
   return dice.one_in(8) ? 0 : dice.between(1, most);
 }
 
-// Draws of gradients that the recipe owns.
+// Draws of gradients that the proposal owns.
 struct DrawsSpec : jarf::ProposalSpec {
-  std::vector<float> gradients, spreads;
+  std::vector<float> gradients, scales;
   std::vector<std::int32_t> places;
   jarf::GradientDrawsOptions options;
   std::unique_ptr<jarf::Proposal> make(const jarf::Columns& columns) const override {
@@ -259,7 +259,7 @@ struct DrawsSpec : jarf::ProposalSpec {
     const jarf::GradientSource source{gradients.data(), places.empty() ? nullptr : places.data(),
                                       gradients.size() / columns.n_rows};
     jarf::check_gradients(source, columns.n_rows, d);
-    return std::make_unique<jarf::GradientDraws>(std::vector<jarf::GradientSource>{source}, spreads,
+    return std::make_unique<jarf::GradientDraws>(std::vector<jarf::GradientSource>{source}, scales,
                                                  options);
   }
 };
@@ -272,8 +272,8 @@ inline std::shared_ptr<jarf::ProposalSpec> make_draws(Dice& dice, const jarf::Co
   for (float& gradient : spec->gradients) gradient = dice.number();
   if (!dense) spec->places.resize(spec->gradients.size());
   for (std::int32_t& place : spec->places) place = dice.index(d);
-  spec->spreads.resize(d);
-  for (float& spread : spec->spreads) spread = dice.one_in(8) ? 0.0f : std::fabs(dice.number());
+  spec->scales.resize(d);
+  for (float& scale : spec->scales) scale = dice.one_in(8) ? 0.0f : std::fabs(dice.number());
   spec->options = {d, count(dice, 3), dice.between(1, 4), dice.between(0, d)};
   return spec;
 }
@@ -313,7 +313,7 @@ inline std::shared_ptr<jarf::ProposalSpec> make_canonical(Dice& dice,
   return spec;
 }
 
-// Any recipe: a plain one, or recipes within recipes.
+// Any proposal: a plain one, or proposals within proposals.
 inline std::shared_ptr<jarf::ProposalSpec> make_proposal(Dice& dice, const jarf::Columns& columns,
                                                          std::size_t depth = 3) {
   if (columns.rotation) return make_axes(dice, columns);
@@ -350,7 +350,7 @@ inline void change(Dice& dice, std::vector<float>& values, std::size_t n_rows) {
   }
 }
 
-// A recipe whose proposal writes to the training matrix while the tree grows.
+// A proposal that writes to the training matrix while the tree grows.
 struct MeddlingSpec : jarf::ProposalSpec {
   MeddlingSpec(std::shared_ptr<jarf::ProposalSpec> inner, std::vector<float>& values,
                std::size_t n_rows, std::uint64_t seed)

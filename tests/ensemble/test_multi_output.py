@@ -91,7 +91,7 @@ def test_categories_of_many_levels_have_a_mean_of_every_response():
     frame = pd.DataFrame({"city": [f"c{k}" for k in level], "x": RNG.normal(size=600)})
     effect = RNG.normal(size=(60, 2))
     model = AxisForestRegressor(20, random_state=0).fit(frame, effect[level] * [1, 100])
-    assert model.table_.n_outputs == 3
+    assert model.table_.n_encoded == 3
     assert model.score(frame, effect[level] * [1, 100]) > 0.9
 
 

@@ -46,15 +46,15 @@ def test_a_small_table_by_hand():
             [5, 5, 0, 1, 0, 1, 4, 0],
         ],
     )
-    assert table.output_columns_.tolist() == [0, 0, 1, 1, 1, 2, 3, 4]
-    assert table.output_kinds_.tolist() == [
+    assert table.encoded_columns_.tolist() == [0, 0, 1, 1, 1, 2, 3, 4]
+    assert table.encoded_kinds_.tolist() == [
         *("number", "missing", "level", "level", "level", "level", "number", "number"),
     ]
     assert table.levels_ == {1: ["blue", "red", None]}
     np.testing.assert_array_equal(table.fill_values_, [3, np.nan, 1, 2.5, 0])
     np.testing.assert_array_equal(table.per_column(np.arange(8.0)), [1, 9, 5, 6, 7])
     np.testing.assert_array_equal(
-        table.per_output([10, 20, 30, 40, 50]), [10, 0, 0, 0, 0, 0, 40, 50]
+        table.per_encoded([10, 20, 30, 40, 50]), [10, 0, 0, 0, 0, 0, 40, 50]
     )
 
 
@@ -124,7 +124,7 @@ def test_many_levels_become_cross_fitted_target_means():
     frame, codes = many_levels()
     y = codes + RNG.normal(size=len(codes))
     table, out = encode(frame, y, random_state=3)
-    assert table.output_kinds_.tolist() == ["target"]
+    assert table.encoded_kinds_.tolist() == ["target"]
     seed = np.random.RandomState(3).randint(2**31 - 1)
     peer = TargetEncoder(target_type="continuous")
     for others, rows in KFold(5, shuffle=True, random_state=seed).split(frame):

@@ -39,7 +39,7 @@ def test_pandas_and_polars_give_places_in_order():
     )
     for table in (FRAME, other):
         fitted, matrix = encoded(table)
-        assert fitted.output_kinds_.tolist() == ["ordered", "number"]
+        assert fitted.encoded_kinds_.tolist() == ["ordered", "number"]
         assert fitted.get_feature_names_out(["size", "noise"]).tolist() == ["size", "noise"]
         assert fitted.levels_ == {0: SIZES}
         assert not fitted.is_number[0]
@@ -62,11 +62,11 @@ def test_levels_that_are_numbers():
 
 
 def test_categories_that_are_named_or_have_no_order_are_one_column_per_level():
-    assert encoded(frame(ordered=False))[0].output_kinds_.tolist() == ["level"] * 3 + ["number"]
+    assert encoded(frame(ordered=False))[0].encoded_kinds_.tolist() == ["level"] * 3 + ["number"]
     named = TableEncoder(["size"]).fit(read_columns(FRAME), names=["size", "noise"])
-    assert named.output_kinds_.tolist() == ["level"] * 3 + ["number"]
+    assert named.encoded_kinds_.tolist() == ["level"] * 3 + ["number"]
     other = TableEncoder(None).fit(read_columns(FRAME))
-    assert other.output_kinds_.tolist() == ["ordered", "number"]
+    assert other.encoded_kinds_.tolist() == ["ordered", "number"]
 
 
 def test_cuts_in_words():

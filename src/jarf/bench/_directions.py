@@ -39,7 +39,7 @@ def directions_of(
     number = np.flatnonzero(fitted.table_.is_number)
     if len(number) < 2:
         return found
-    names = fitted.feature_names_in_[fitted.table_.output_columns_[number]]
+    names = fitted.feature_names_in_[fitted.table_.encoded_columns_[number]]
     facts = facts_of_ejop(fitted.ejop_.matrix[np.ix_(number, number)], names)
     Z_train, Z_test = (_standardised(fitted, part.X) for part in (train, test))
     return {
@@ -87,7 +87,7 @@ def _standardised(fitted: Any, X: Any) -> np.ndarray:
 def _sensitivities(fitted: Any, columns: list[str]) -> dict[str, Any]:
     """By column, strongest first; what was not differentiated is named apart."""
     table, names = fitted.table_, fitted.feature_names_in_.tolist()
-    moved = set(table.output_columns_[table.is_number | table.is_level].tolist())
+    moved = set(table.encoded_columns_[table.is_number | table.is_level].tolist())
     values = fitted.feature_sensitivities_
     order = [j for j in np.argsort(-values, kind="stable").tolist() if j in moved]
     kept = {names[j] for j in order}
@@ -142,13 +142,13 @@ def _cuts(
     """
     table = fitted.table_
     number = np.flatnonzero(table.is_number)
-    single = np.flatnonzero(table.output_kinds_ != "target")  # target means would overfit
-    two = np.zeros((table.n_outputs, 2))
+    single = np.flatnonzero(table.encoded_kinds_ != "target")  # target means would overfit
+    two = np.zeros((table.n_encoded, 2))
     two[number] = facts.eigenvectors[:, :2]
     rotated = _stump(train[0] @ two, train[1], test[0] @ two, test[1], task)
     axis = _stump(train[0][:, single], train[1], test[0][:, single], test[1], task)
     place = int(single[axis["place"]])
-    alone = np.eye(table.n_outputs)[place]
+    alone = np.eye(table.n_encoded)[place]
     return {
         "rotated": {
             **rotated,

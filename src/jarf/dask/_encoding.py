@@ -75,7 +75,7 @@ class Sample:
         Means that a row's own target is part of would promise too much. Rows of the sample keep
         their cross-fitted ones; no other row's target is part of any mean.
         """
-        columns = np.flatnonzero(self.estimator.table_.output_kinds_ == "target")
+        columns = np.flatnonzero(self.estimator.table_.encoded_kinds_ == "target")
         if len(columns) == 0:
             return [None] * len(self.parts.sizes)
         rows = np.arange(self.parts.n_rows) if self.rows is None else self.rows

@@ -71,7 +71,7 @@ def canonical_directions(
     max_rows: int = 0,
     max_components: int = 0,
 ) -> Any:
-    """Make the recipe, by default with the authors' settings.
+    """Make the proposal, by default with the authors' settings.
 
     ``chances`` of 0 leave columns out; ``n_features`` is the number of the others. A resample has
     at most ``max_rows`` rows, and the ``max_components`` best components are tried; 0 sets no

@@ -61,8 +61,8 @@ class _SPORF(BootstrapForest):
         """Chances of encoded columns: many levels raise a column's chance by their root only."""
         if not self._plain_axes.any():
             return np.empty(0)
-        n_outputs = np.bincount(self.table_.output_columns_)
-        return 1.0 / np.sqrt(n_outputs[self.table_.output_columns_])
+        n_outputs = np.bincount(self.table_.encoded_columns_)
+        return 1.0 / np.sqrt(n_outputs[self.table_.encoded_columns_])
 
 
 @documented

@@ -216,7 +216,7 @@ def _estimators() -> list[Kind]:
 
 def _check_features(model: Any) -> None:
     check_names(model)
-    d = model.table_.n_outputs
+    d = model.table_.n_encoded
     sizes = {len(model.mean_), len(model.scale_), len(model.directions_)}
     require(sizes == {d} and (model.scale_ != 0).all(), "directions of other columns")
 

@@ -139,7 +139,7 @@ def _check_sound(model: Any) -> None:
     if not isinstance(model, JacobianPreconditioner | JacobianFeatures):
         n_outputs = getattr(model, "n_outputs_", 1)
         n_outputs = len(model.classes_) if hasattr(model, "classes_") else n_outputs
-        found = answers(model, np.zeros((1, table.n_outputs)))
+        found = answers(model, np.zeros((1, table.n_encoded)))
         require(found.shape == (1, n_outputs), "its outputs are not those of its classes")
         require(np.isfinite(found).all(), "its predictions are not finite")
         if hasattr(model, "classes_"):
@@ -147,7 +147,7 @@ def _check_sound(model: Any) -> None:
 
 
 def _check_forest_model(model: Any) -> None:
-    n_outputs = model.table_.n_outputs
+    n_outputs = model.table_.n_encoded
     fits = len(model.table_.fill_values_) == model.n_features_in_
     require(fits, "the table has other columns")
     require(
@@ -168,7 +168,7 @@ def _check_mapped(model: Any) -> None:
     """JARF, or its preconditioner alone."""
     jarf_model = isinstance(model, JARFClassifier | JARFRegressor)
     mapping = model.preconditioner_ if jarf_model else model
-    n_outputs = mapping.table_.n_outputs
+    n_outputs = mapping.table_.n_encoded
     learned, linear = mapping.learned_, mapping.map_
     sizes = {len(learned.mean), len(linear.mean)}
     require(sizes == {n_outputs}, "the map is of other columns")
@@ -178,7 +178,7 @@ def _check_mapped(model: Any) -> None:
     require(mapping.preconditioner_.shape[0] == n_outputs, "H is of other columns")
     if not jarf_model:
         return
-    require(model.table_.n_outputs == n_outputs, "the map is of another table")
+    require(model.table_.n_encoded == n_outputs, "the map is of another table")
     require(is_classifier(model) == hasattr(model, "classes_"), "classes are missing, or too many")
     mapping.table_ = model.table_
     final = model.estimator_

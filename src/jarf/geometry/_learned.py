@@ -228,7 +228,7 @@ def _steps(X, table: TableEncoder, toggled, preconditioner: Any, scale) -> np.nd
         return steps_of(X, scale)
     if not isinstance(rule, str):
         wanted = difference_steps(np.empty((0, len(table.fill_values_))), rule=rule)
-        steps = table.per_output(wanted)
+        steps = table.per_encoded(wanted)
     else:
         number, steps = table.is_number, np.zeros(X.shape[1])
         steps[number] = steps_of(X[:, number], scale[number])

@@ -109,7 +109,7 @@ class MixedRows:
         ndarray of shape (n, n_outputs)
         """
         first, second = self.matrices
-        mask = from_first[:, self.table.output_columns_]
+        mask = from_first[:, self.table.encoded_columns_]
         mixed = np.where(mask, first[i], second[j])
         if self.numbers is not None:
             first, second = self.numbers

@@ -94,14 +94,14 @@ class Wording:
 
     def _part(self, output: int) -> tuple[str, Part, int]:
         """The column an output came from, how it was encoded, and which of its outputs it is."""
-        column = int(self.table.output_columns_[output])
-        within = output - int(np.searchsorted(self.table.output_columns_, column))
+        column = int(self.table.encoded_columns_[output])
+        within = output - int(np.searchsorted(self.table.encoded_columns_, column))
         return str(self.names[column]), self.table.part(column), within
 
     def _term(self, output: int) -> str:
         """Name an output as a term of a sum."""
         name, part, within = self._part(output)
-        kind = self.table.output_kinds_[output]
+        kind = self.table.encoded_kinds_[output]
         if kind == "level":
             return f"[{self._level(name, part, within, True)}]"
         if isinstance(part, TargetMeans):
@@ -118,7 +118,7 @@ class Wording:
     def _axis(self, output: int, threshold: float, below: bool, closed: bool) -> str:
         """Say on which side of a threshold one output lies; ``closed`` includes the threshold."""
         name, part, within = self._part(output)
-        kind = self.table.output_kinds_[output]
+        kind = self.table.encoded_kinds_[output]
         if kind == "level" and 0 <= threshold < 1:
             return self._level(name, part, within, not below)
         if isinstance(part, Ordered):

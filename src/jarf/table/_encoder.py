@@ -76,9 +76,9 @@ class TableEncoder:
 
     Attributes
     ----------
-    output_columns_ : ndarray of shape (n_outputs,)
+    encoded_columns_ : ndarray of shape (n_encoded,)
         The original column of every output.
-    output_kinds_ : ndarray of shape (n_outputs,)
+    encoded_kinds_ : ndarray of shape (n_encoded,)
         "number", "level" (0 or 1: one-hot columns and booleans), "ordered", "target" or
         "missing".
     fill_values_ : ndarray of shape (n_columns,)
@@ -215,14 +215,14 @@ class TableEncoder:
         """Work out from the parts which outputs there are."""
         n_columns, parts = len(self.fill_values_), self._parts
         if parts is None:
-            self.output_columns_ = self.number_columns_ = np.arange(n_columns)
-            self.output_kinds_ = np.full(n_columns, "number")
+            self.encoded_columns_ = self.number_columns_ = np.arange(n_columns)
+            self.encoded_kinds_ = np.full(n_columns, "number")
             self.levels_: dict[int, list] = {}
             self.is_identity_ = True
             return
         sizes = [len(part.kinds) for part in parts]
-        self.output_columns_ = np.repeat(np.arange(n_columns), sizes)
-        self.output_kinds_ = np.array([kind for part in parts for kind in part.kinds])
+        self.encoded_columns_ = np.repeat(np.arange(n_columns), sizes)
+        self.encoded_kinds_ = np.array([kind for part in parts for kind in part.kinds])
         self.levels_ = {
             j: list(part.levels.codes)
             for j, part in enumerate(parts)
@@ -234,7 +234,7 @@ class TableEncoder:
             if isinstance(part, Numbers) and part.kind == "number" and not part.is_empty
         ]
         self.number_columns_ = np.array(numbers, dtype=np.intp)
-        self.is_identity_ = len(numbers) == n_columns == self.n_outputs
+        self.is_identity_ = len(numbers) == n_columns == self.n_encoded
 
     def _targets(self, y: np.ndarray) -> np.ndarray:
         """One row an output: the response, or an indicator a class (one of two is enough)."""
@@ -272,9 +272,9 @@ class TableEncoder:
 
         Returns
         -------
-        ndarray of shape (n_rows, n_outputs)
+        ndarray of shape (n_rows, n_encoded)
         """
-        out = np.empty((len(columns[0]), self.n_outputs), dtype=dtype, order=order)
+        out = np.empty((len(columns[0]), self.n_encoded), dtype=dtype, order=order)
         start = 0
         for part, column in zip(self.parts(), columns, strict=True):
             block = out[:, start : start + len(part.kinds)]
@@ -290,7 +290,7 @@ class TableEncoder:
         """Fill the numbers of ``out`` from each other where ``values`` misses any."""
         rows = np.flatnonzero(np.isnan(values).any(axis=1))
         if self.filling_ is not None and len(rows):
-            first = np.searchsorted(self.output_columns_, self.number_columns_)
+            first = np.searchsorted(self.encoded_columns_, self.number_columns_)
             out[np.ix_(rows, first)] = self.filling_.fill(values[rows])
 
     def _cross_fit(self, part: TargetMeans, block, column: Column, y, used) -> None:
@@ -348,18 +348,18 @@ class TableEncoder:
     # --- what the outputs are -----------------------------------------------------------------
 
     @property
-    def n_outputs(self) -> int:
-        return len(self.output_columns_)
+    def n_encoded(self) -> int:
+        return len(self.encoded_columns_)
 
     @property
     def is_number(self) -> np.ndarray:
         """Outputs that may be mixed into directions; all others stay plain axes."""
-        return self.output_kinds_ == "number"
+        return self.encoded_kinds_ == "number"
 
     @property
     def is_level(self) -> np.ndarray:
         """Outputs that are 0 or 1: a probe toggles them."""
-        return self.output_kinds_ == "level"
+        return self.encoded_kinds_ == "level"
 
     def get_feature_names_out(self, names=None) -> np.ndarray:
         """Name the outputs.
@@ -387,12 +387,12 @@ class TableEncoder:
         return values @ self.selector()
 
     def selector(self):
-        """Return the sparse (n_outputs, n_columns) matrix of ones that says what came from what."""
-        n = self.n_outputs
+        """Return the sparse (n_encoded, n_columns) matrix of ones that says what came from what."""
+        n = self.n_encoded
         shape = (n, len(self.fill_values_))
-        return csr_array((np.ones(n), self.output_columns_, np.arange(n + 1)), shape=shape)
+        return csr_array((np.ones(n), self.encoded_columns_, np.arange(n + 1)), shape=shape)
 
-    def per_output(self, values, other: float = 0.0) -> np.ndarray:
+    def per_encoded(self, values, other: float = 0.0) -> np.ndarray:
         """Hand values of the columns on to their numeric outputs; the rest gets ``other``."""
-        values = np.asarray(values)[self.output_columns_]
+        values = np.asarray(values)[self.encoded_columns_]
         return np.where(self.is_number, values, other)

@@ -55,7 +55,7 @@ def fit_table(
 
     Returns
     -------
-    X : ndarray of shape (n_samples, n_outputs)
+    X : ndarray of shape (n_samples, n_encoded)
     y : ndarray of shape (n_samples,) or (n_samples, n_responses)
     """
     several_outputs = several_outputs and _has_several_outputs(y)
@@ -124,7 +124,7 @@ def read_table(estimator, X, *, dtype, order: str) -> np.ndarray:
 
     Returns
     -------
-    ndarray of shape (n_samples, n_outputs)
+    ndarray of shape (n_samples, n_encoded)
     """
     table: TableEncoder = estimator.table_
     X = _as_table(X, dtype, order)

@@ -197,7 +197,7 @@ class SparseRandom:
             self.pool.put_back()
         size = 1 if desperate else self._draw_size()
         features: list[int] = []
-        weights: list[float] = []
+        loadings: list[float] = []
         while len(features) < size:
             feature = self.pool.draw_varying(self.node)
             if feature < 0:
@@ -208,12 +208,12 @@ class SparseRandom:
             if self.scales[feature] == 0:
                 break
             sign = 1 if self.node.rng.next() >> 63 else -1
-            weights.append(sign * self.scales[feature])
+            loadings.append(sign * self.scales[feature])
         if not features:
             return None
         self.n_found += 1
         self.n_tried += 1
-        return features, np.array(weights if len(features) > 1 else [1.0], np.float32)
+        return features, np.array(loadings if len(features) > 1 else [1.0], np.float32)
 
     def _draw_size(self) -> int:
         mark = self.node.rng.uniform() * self.size_chances[-1]
@@ -405,17 +405,17 @@ class GradientDraws:
     def __init__(
         self,
         sources: list[Gradients],
-        spreads: np.ndarray,
+        scales: np.ndarray,
         n_candidates: int,
         n_rows: int,
         n_loadings: int,
     ) -> None:
-        self.sources, self.spreads, self.n_candidates = sources, spreads, n_candidates
+        self.sources, self.scales, self.n_candidates = sources, scales, n_candidates
         self.n_rows, self.n_loadings = n_rows, n_loadings
 
     def make(self, n_features: int) -> GradientDraws:
         return GradientDraws(
-            self.sources, self.spreads, self.n_candidates, self.n_rows, self.n_loadings
+            self.sources, self.scales, self.n_candidates, self.n_rows, self.n_loadings
         )
 
     def begin(self, node: NodeView) -> None:
@@ -424,10 +424,10 @@ class GradientDraws:
     def next(self) -> tuple[list[int], np.ndarray] | None:
         while self.n_found < self.n_candidates and self.n_tried < 2 * self.n_candidates:
             self.n_tried += 1
-            features, weights = self._draw()
+            features, loadings = self._draw()
             if features:
                 self.n_found += 1
-                return features, weights
+                return features, loadings
         return None
 
     def was_constant(self) -> None:
@@ -439,7 +439,7 @@ class GradientDraws:
     def _draw(self) -> tuple[list[int], np.ndarray]:
         rng, n = self.node.rng, len(self.node.rows)
         at = 0 if len(self.sources) == 1 else rng.below(len(self.sources))
-        total = np.zeros(len(self.spreads), np.float32)
+        total = np.zeros(len(self.scales), np.float32)
         for _ in range(min(self.n_rows, n)):
             bits = rng.next()
             row = self.node.rows[((bits >> 32) * n) >> 32]
@@ -448,8 +448,8 @@ class GradientDraws:
         if self.n_loadings:
             order = np.argsort(-np.abs(total[features]), kind="stable")
             features = features[order[: self.n_loadings]]
-        weights = total[features] / self.spreads[features]
-        return features.tolist(), weights if len(features) != 1 else np.ones(1, np.float32)
+        loadings = total[features] / self.scales[features]
+        return features.tolist(), loadings if len(features) != 1 else np.ones(1, np.float32)
 
 
 class Sequence:

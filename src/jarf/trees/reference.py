@@ -104,13 +104,13 @@ def RotatedColumns(values, starts, features, loadings) -> TrainingColumns:
     return TrainingColumns(np.array(made), nothing, nothing, nothing, np.empty(0))
 
 
-def project(X: np.ndarray, features: Any, weights: np.ndarray) -> np.ndarray:
-    """Add weighted columns in float32, one after the other."""
-    if len(features) == 1 and weights[0] == 1:
+def project(X: np.ndarray, features: Any, loadings: np.ndarray) -> np.ndarray:
+    """Add columns times their loadings in float32, one after the other."""
+    if len(features) == 1 and loadings[0] == 1:
         return X[:, features[0]]
-    values = weights[0] * X[:, features[0]]
-    for feature, weight in zip(features[1:], weights[1:], strict=True):
-        values = values + weight * X[:, feature]
+    values = loadings[0] * X[:, features[0]]
+    for feature, loading in zip(features[1:], loadings[1:], strict=True):
+        values = values + loading * X[:, feature]
     return values
 
 
@@ -124,7 +124,7 @@ class _Found(NamedTuple):
     score: float
     threshold: np.float32
     features: list[int]
-    weights: np.ndarray
+    loadings: np.ndarray
     memory: int = 0
     gain: float = 0.0
 
@@ -236,7 +236,7 @@ class _Grower:
         return best
 
     def _split(self, rows: np.ndarray, node: int, found: _Found) -> Any:
-        left = project(self.X[rows], found.features, found.weights) <= found.threshold
+        left = project(self.X[rows], found.features, found.loadings) <= found.threshold
         self.gains[node] = found.gain
         feature = self._add_projection(found)
         children = [(rows[left], self._add_node()), (rows[~left], self._add_node())]
@@ -244,10 +244,10 @@ class _Grower:
         return children
 
     def _add_projection(self, found: _Found) -> int:
-        if len(found.features) == 1 and found.weights[0] == 1:
+        if len(found.features) == 1 and found.loadings[0] == 1:
             return found.features[0]
         self.features += found.features
-        self.loadings += found.weights.tolist()
+        self.loadings += found.loadings.tolist()
         self.starts.append(len(self.features))
         return -len(self.starts)
 
