@@ -66,7 +66,8 @@ def test_plain_axes_win_ties():
 
 
 @pytest.mark.parametrize(
-    ("gain", "winners"), [(-0.05, ("axes",)), (0.05, ("axes", "g0")), (0.2, ("g0",))]
+    ("gain", "winners"),
+    [(-0.05, ("axes",)), (0.05, ("axes", "g0")), (0.1, ("axes", "g0")), (0.12, ("g0",))],
 )
 def test_a_gain_that_is_not_clear_is_shared_with_plain_axes(gain, winners):
     swing = np.tile([1.0, -1.0], 250)  # a standard error of 0.045
