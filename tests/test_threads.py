@@ -1,3 +1,6 @@
+import os
+import subprocess
+import sys
 import threading
 import time
 
@@ -56,3 +59,59 @@ def test_openmp_is_held_to_n_jobs_and_never_given_more(allowed, n_jobs, expected
         with openmp_limit(n_jobs):
             assert threads() == {expected}
         assert threads() == {allowed}
+
+
+@pytest.mark.parametrize("n_can_start", [0, 1, 2, 3])
+def test_fewer_threads_do_where_no_more_can_be_started(monkeypatch, n_can_start):
+    started, start = [], threading.Thread.start
+
+    def limited(thread):
+        if sum(other.is_alive() for other in started) >= n_can_start:
+            raise RuntimeError("can't start new thread")
+        start(thread)
+        started.append(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", limited)
+    aborted = []
+    found = thread_map(lambda i: i * i, range(50), 4, lambda: aborted.append(True))
+    assert list(found) == [i * i for i in range(50)]
+    assert not aborted
+    assert not any(thread.is_alive() for thread in started)
+
+
+def test_no_thread_is_started_without_room_for_it(monkeypatch):
+    monkeypatch.setattr("jarf._threads.ROOM_PER_THREAD", 2**60)
+    names = set(thread_map(lambda i: threading.current_thread().name, range(20), 4))
+    assert names == {threading.current_thread().name}
+
+
+LITTLE_MEMORY = """
+import resource, sys
+import numpy as np
+from jarf import AxisForestClassifier
+X = np.random.default_rng(0).normal(size=(2000, 10)).astype(np.float32)
+y = (X[:, 0] > 0).astype(int)
+AxisForestClassifier(2, n_jobs=1).fit(X[:50], y[:50])
+used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + int(sys.argv[1]) * 1_000_000,) * 2)
+try:
+    AxisForestClassifier(20, n_jobs=2).fit(X, y)
+except MemoryError:
+    print("MemoryError")
+else:
+    print("fitted")
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits of Linux")
+@pytest.mark.parametrize("megabytes", [5, 12, 18, 20, 22, 30, 100])
+def test_little_memory_neither_ends_nor_hangs_the_process(megabytes):
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", LITTLE_MEMORY, str(megabytes)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env=environment,
+    )
+    assert done.stdout.strip() in ("fitted", "MemoryError"), done.stderr

@@ -7,14 +7,21 @@ process, and are no more than it has cores unless more are asked for by number.
 
 from __future__ import annotations
 
+import mmap
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
+from threading import Event
 from typing import Any
 
 from joblib import cpu_count, effective_n_jobs
 from threadpoolctl import ThreadpoolController
+
+# Address space that must be free for each thread: its stack (8 MB as a rule), thread-local data and
+# the first allocations. With less, glibc ends the process ("cannot allocate memory for thread-local
+# data"), or Python waits forever for a thread that ran out of memory before it reported its start.
+ROOM_PER_THREAD = 32 * 2**20
 
 
 def threads_of(n_jobs: int | None) -> int:
@@ -46,10 +53,10 @@ def thread_map(
         The answers, in the order of the items.
     """
     n_threads = min(threads_of(n_jobs), len(items))
-    if n_threads <= 1:
+    pool = _start_threads(n_threads)
+    if pool is None:
         yield from map(call, items)
         return
-    pool = ThreadPoolExecutor(n_threads)
     try:
         waiting = deque(pool.submit(call, item) for item in items[: 2 * n_threads])
         for item in items[2 * n_threads :]:
@@ -62,6 +69,36 @@ def thread_map(
         raise
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def _start_threads(n_threads: int) -> ThreadPoolExecutor | None:
+    """Start a pool, of fewer threads where no more can be started; None: the caller does the work.
+
+    All threads start here, so that none fails to start between two results.
+    """
+    while n_threads > 1:
+        if _has_room(n_threads * ROOM_PER_THREAD):
+            pool, all_started = ThreadPoolExecutor(n_threads), Event()
+            try:
+                for _ in range(n_threads):
+                    pool.submit(all_started.wait)  # a waiting thread makes the pool start another
+                return pool
+            except RuntimeError:  # can't start new thread
+                all_started.set()
+                pool.shutdown(cancel_futures=True)
+            finally:
+                all_started.set()
+        n_threads //= 2
+    return None
+
+
+def _has_room(n_bytes: int) -> bool:
+    """Whether so much address space is free; nothing is written to it."""
+    try:
+        mmap.mmap(-1, n_bytes).close()
+    except (OSError, MemoryError):
+        return False
+    return True
 
 
 def openmp_limit(n_jobs: int | None = None) -> AbstractContextManager:

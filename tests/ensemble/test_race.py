@@ -66,7 +66,8 @@ def test_plain_axes_win_ties():
 
 
 @pytest.mark.parametrize(
-    ("gain", "winners"), [(-0.05, ("axes",)), (0.05, ("axes", "g0")), (0.2, ("g0",))]
+    ("gain", "winners"),
+    [(-0.05, ("axes",)), (0.05, ("axes", "g0")), (0.1, ("axes", "g0")), (0.12, ("g0",))],
 )
 def test_a_gain_that_is_not_clear_is_shared_with_plain_axes(gain, winners):
     swing = np.tile([1.0, -1.0], 250)  # a standard error of 0.045
@@ -179,7 +180,7 @@ def test_print_of_a_classifier_with_one_winner():
     result = RaceResult(("g0",), rows, {2: 0.1, 5: 0.2}, 2, measure="kappa")
     assert str(result).splitlines() == [
         "'g0' won: kappa 0.0500 higher than plain axes on held-out rows, standard error 0.0100.",
-        "That is more than two standard errors, so more than noise.",
+        "That is more than 2.5 standard errors, so more than noise.",
         "All trees use 'g0'.",
         "min_samples_split = 2, chosen from 2 and 5 by the Brier score on the same rows.",
         "",
@@ -200,7 +201,7 @@ def test_print_of_a_regressor_that_shares_its_trees():
     assert str(result).splitlines() == [
         "'g0' won: squared error 25.00 % lower than plain axes on held-out rows, "
         "standard error 5.00 %.",
-        "That is more than two standard errors, so more than noise.",
+        "That is more than 2.5 standard errors, so more than noise.",
         "The trees are shared by 'g0', 'g1' and 'g2': the others are within two standard errors "
         "of 'g0'.",
         "",

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from jarf.ensemble._geometries import PLAIN, Geometry
-from jarf.ensemble._holdout import CLEAR, ScoredRows
+from jarf.ensemble._holdout import CLEAR, CLEAR_OF_SEVERAL, ScoredRows
 from jarf.ensemble._race_result import KAPPA, SQUARED_ERROR, RaceResult
 from jarf.ensemble._stopping import Answers, CutBack, answers_of, choose_size
 from jarf.trees import Forest
@@ -265,7 +265,7 @@ def _result(racers: list[Racer], finalists: list[Racer], scored: ScoredRows) -> 
     names = {racer.geometry.name for racer in finalists}
     ranked = sorted((row for row in rows if row["geometry"] in names), key=lambda row: -row["gain"])
     first = ranked[0]
-    if not first["gain"] > CLEAR * first["standard_error"]:
+    if not first["gain"] > CLEAR_OF_SEVERAL * first["standard_error"]:
         first = next(row for row in ranked if row["geometry"] == PLAIN.name)
     winners = [first["geometry"]]
     for row in ranked:

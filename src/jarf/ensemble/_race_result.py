@@ -50,7 +50,7 @@ class RaceResult:
     >>> dense = {"geometry": "dense", "gain": 0.04, "standard_error": 0.01, "n_trees": 32}
     >>> print(RaceResult(("dense",), [axes, dense], measure="kappa"))
     'dense' won: kappa 0.0400 higher than plain axes on held-out rows, standard error 0.0100.
-    That is more than two standard errors, so more than noise.
+    That is more than 2.5 standard errors, so more than noise.
     All trees use 'dense'.
     <BLANKLINE>
     geometry  gain in kappa  standard error  outcome
@@ -117,7 +117,7 @@ def _outcome(result: RaceResult) -> list[str]:
         return [
             f"'{result.winner}' won: {_gain_text(result, first)} than plain axes on held-out rows, "
             f"standard error {_number(result, first['standard_error'])}.",
-            "That is more than two standard errors, so more than noise.",
+            "That is more than 2.5 standard errors, so more than noise.",
         ]
     last = max(row["n_trees"] for row in result.rows)
     rivals = [
@@ -131,7 +131,7 @@ def _outcome(result: RaceResult) -> list[str]:
         f"{_number(result, best['standard_error'])}"
     )
     verdict = (
-        "That is not more than two standard errors, so it may be noise."
+        "That is not more than 2.5 standard errors, so it may be noise."
         if best["gain"] > 0
         else "No finalist was better than plain axes."
     )

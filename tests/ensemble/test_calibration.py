@@ -1,0 +1,40 @@
+"""Noise labels: whatever the weights and copies of rows, plain axes rarely lose the race."""
+
+import numpy as np
+import pytest
+
+from jarf import JacobianFeatures, JacobianForestClassifier
+
+N_SEEDS = 15
+MOST = 0.1 * N_SEEDS
+
+
+def noise_table(seed, kind):
+    """Rows, labels that do not depend on them, and weights."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(120, 4))
+    y = (rng.random(120) < (0.1 if kind == "imbalanced" else 0.5)).astype(int)
+    y[:8] = [0, 1] * 4
+    if kind == "twice":
+        return np.repeat(X, 2, axis=0), np.repeat(y, 2), None
+    sigma = {"sigma 1": 1.0, "sigma 2": 2.0}.get(kind)
+    return X, y, None if sigma is None else np.exp(sigma * rng.normal(size=120))
+
+
+@pytest.mark.parametrize("kind", ["plain", "sigma 1", "sigma 2", "twice", "imbalanced"])
+def test_plain_axes_rarely_lose_on_noise(kind):
+    class_weight = "balanced" if kind == "imbalanced" else None
+    lost = []
+    for seed in range(N_SEEDS):
+        model = JacobianForestClassifier(1, random_state=seed, n_jobs=1, class_weight=class_weight)
+        X, y, weights = noise_table(seed, kind)
+        lost.append(model.fit(X, y, weights).race_.winner != "axes")
+    assert sum(lost) <= MOST
+
+
+def test_features_are_rarely_switched_on_by_duplicated_noise():
+    on = []
+    for seed in range(N_SEEDS):
+        X, y, _ = noise_table(seed, "twice")
+        on.append(JacobianFeatures(random_state=seed, n_jobs=1).fit(X, y).switched_on_)
+    assert sum(on) <= MOST
