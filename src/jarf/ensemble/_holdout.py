@@ -109,7 +109,7 @@ def row_groups(X: np.ndarray) -> np.ndarray | None:
 
     Rows are compared by a 64-bit hash of their values.
     """
-    values = np.ascontiguousarray(X, np.float32) + np.float32(0)  # -0 equals 0
+    values = np.ascontiguousarray(X) + X.dtype.type(0)  # -0 equals 0
     hashes = _wide_hashes(values) if values.shape[1] > len(values) else _hashes(values)
     distinct, groups = np.unique(hashes, return_inverse=True)
     if len(X) - len(distinct) <= FEW_COPIES * len(X):
@@ -119,7 +119,7 @@ def row_groups(X: np.ndarray) -> np.ndarray | None:
 
 def _hashes(values: np.ndarray) -> np.ndarray:
     """Hash all rows together, column after column."""
-    words = values.view(np.uint32)
+    words = values.view(np.uint32 if values.dtype == np.float32 else np.uint64)
     hashes = np.zeros(len(values), np.uint64)
     for j in range(words.shape[1]):
         hashes = (hashes ^ words[:, j]) * np.uint64(0x9E3779B97F4A7C15)
