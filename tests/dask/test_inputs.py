@@ -13,7 +13,12 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import NotFittedError
 
 import jarf
-from jarf.dask import JacobianForestClassifier, JacobianPreconditioner, JARFClassifier
+from jarf.dask import (
+    JacobianForestClassifier,
+    JacobianForestRegressor,
+    JacobianPreconditioner,
+    JARFClassifier,
+)
 from jarf.datasets import make_rotated_halfspace
 from jarf.ensemble import SPORFClassifier
 
@@ -246,3 +251,9 @@ def test_a_preconditioner_of_this_module_can_be_nested():
     check_local(model, da.from_array(X, chunks=(100, 3)))
     assert type(model.preconditioner_) is jarf.JacobianPreconditioner
     assert type(model.to_local().preconditioner) is jarf.JacobianPreconditioner
+
+
+def test_several_outputs_are_refused_with_the_way_out():
+    X = da.random.default_rng(0).normal(size=(40, 3), chunks=(20, 3))
+    with pytest.raises(ValueError, match="fit one model per output"):
+        JacobianForestRegressor(2).fit(X, X[:, :2])

@@ -237,7 +237,10 @@ def _take(block: Block, places: np.ndarray | None) -> Block:
 def _vector(index: int, name: str, values: Any) -> np.ndarray:
     values = np.asarray(values)
     if values.ndim > 2 or (values.ndim == 2 and values.shape[1] != 1):
-        raise ValueError(f"{name} should be a 1d array, got shape {values.shape}.")
+        hint = " Several outputs are not supported on Dask: fit one model per output."
+        raise ValueError(
+            f"{name} should be a 1d array, got shape {values.shape}.{hint if name == 'y' else ''}"
+        )
     values = values.ravel()
     kind = values.dtype.kind
     bad = not np.isfinite(values).all() if kind == "f" else kind == "O" and _has_none(values)

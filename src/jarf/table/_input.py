@@ -225,7 +225,7 @@ def _without_narwhals() -> bool:
 
 
 def _has_several_outputs(y) -> bool:
-    shape = np.asarray(y).shape if y is not None else ()
+    shape: tuple[int, ...] = np.asarray(y).shape if y is not None else ()
     return len(shape) == 2 and shape[1] > 1
 
 
