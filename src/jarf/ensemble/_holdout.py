@@ -119,10 +119,10 @@ def row_groups(X: np.ndarray) -> np.ndarray | None:
 
 def _hashes(values: np.ndarray) -> np.ndarray:
     """Hash all rows together, column after column."""
-    words = values.view(np.uint32 if values.dtype == np.float32 else np.uint64)
+    words: np.ndarray = values.view(np.uint32 if values.dtype == np.float32 else np.uint64)
     hashes = np.zeros(len(values), np.uint64)
     for j in range(words.shape[1]):
-        hashes = (hashes ^ words[:, j]) * np.uint64(0x9E3779B97F4A7C15)
+        hashes = (hashes ^ words[:, j].astype(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
         hashes ^= hashes >> np.uint64(29)
     return hashes
 
