@@ -94,7 +94,7 @@ def kernel_case(name, m):
 
 
 def table(name, rows, n_columns, n_classes):
-    """The real table, or a synthetic one of its shape where there is no folder of data."""
+    """Return the real table, or a synthetic one of its shape if there is no data folder."""
     if os.environ.get("JARF_DATA"):
         X, y = load(name, rows)
     else:

@@ -209,7 +209,7 @@ def outcome(content: bytes, rows: np.ndarray) -> str:
 
 
 def walk_everywhere(model, rows: np.ndarray) -> None:
-    """Ask for all that walks trees: what is out of bounds shows here, or to a sanitizer."""
+    """Call everything that walks trees; reads out of bounds show here or under a sanitizer."""
     if hasattr(model, "apply"):
         model.apply(rows)
         model.split_normals()

@@ -1,4 +1,4 @@
-"""Small files that ask for much memory: what is built is counted, not only what is read."""
+"""Small files that need much memory: the limit counts what is built, not only what is read."""
 
 import numpy as np
 import pytest

@@ -30,7 +30,7 @@ class StoreError(RuntimeError):
 
 @dataclass(frozen=True)
 class ResultRow:
-    """One fit of a run: what was fitted, to what, and what came out.
+    """One fit of a run: method, data, settings and results.
 
     Attributes
     ----------

@@ -87,7 +87,7 @@ def bootstrap_counts(n_rows: int, n_draws: int | None, seed: int) -> np.ndarray:
     ----------
     n_rows : int
     n_draws : int or None
-        None: there is no bootstrap, every row counts once.
+        None: no bootstrap sample, every row counts once.
     seed : int
 
     Returns
