@@ -104,9 +104,9 @@ _ATTRIBUTES = """\
 feature_importances_ : ndarray of shape (n_features,)
     Decrease of impurity, credited to the original columns through the cuts' weights.
 forest_ : Forest
-    The arrays of all trees, over the outputs of ``table_``.
+    The arrays of all trees, over the encoded columns of ``table_``.
 table_ : TableEncoder
-    How the columns became a float matrix, and which of its outputs belongs to which.
+    How the columns became a float matrix, and which encoded column belongs to which.
 oob_score_ : float
     If ``oob_score``.
 n_features_in_ : int
