@@ -50,6 +50,11 @@ def interrupt():
 ENDLESS = [
     *(getattr(jarf, name + "Classifier")(10**6, n_jobs=2) for name in FORESTS),
     *(getattr(jarf, name + "Regressor")(10**6, n_jobs=2) for name in FORESTS),
+    *(
+        kind(max_iter=10**6, early_stopping=stops, geometry=["linear"], n_jobs=2)
+        for kind in (jarf.JacobianBoostingClassifier, jarf.JacobianBoostingRegressor)
+        for stops in (False, True)
+    ),
     jarf.JARFClassifier(
         n_estimators=10**6,
         preconditioner=jarf.JacobianPreconditioner(RandomForestClassifier(3)),

@@ -22,6 +22,8 @@ TYPED = [
     ("jarf", "RotationForestRegressor", "n_estimators", "predict"),
     ("jarf", "JacobianForestClassifier", "n_estimators", "predict_proba"),
     ("jarf", "JacobianForestRegressor", "n_estimators", "predict"),
+    ("jarf", "JacobianBoostingClassifier", "max_iter", "predict_proba"),
+    ("jarf", "JacobianBoostingRegressor", "max_iter", "predict"),
     ("jarf", "JARFClassifier", "n_estimators", "predict_proba"),
     ("jarf", "JARFRegressor", "n_estimators", "predict"),
     ("jarf", "JacobianPreconditioner", "n_probes", "transform"),

@@ -217,4 +217,5 @@ def _decide(
     first = ranked[0]
     if not first["gain"] > CLEAR * first["standard_error"]:
         first = next(row for row in ranked if row["geometry"] == AXES.name)
-    return names[first["geometry"]], RaceResult((first["geometry"],), table, measure=measure)
+    result = RaceResult((first["geometry"],), table, measure=measure, clear=CLEAR)
+    return names[first["geometry"]], result

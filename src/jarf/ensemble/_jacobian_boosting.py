@@ -10,7 +10,14 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import get_scorer
 
-from jarf._sklearn import ClassifierMixin, Interval, RegressorMixin, StrOptions, weigh_classes
+from jarf._sklearn import (
+    BaseEstimator,
+    ClassifierMixin,
+    Interval,
+    RegressorMixin,
+    StrOptions,
+    weigh_classes,
+)
 from jarf.ensemble._boosting import JacobianBoosting
 from jarf.ensemble._forest_docs import documented
 from jarf.ensemble._losses import (
@@ -190,7 +197,8 @@ class JacobianBoostingClassifier(ClassifierMixin, JacobianBoosting):
         -------
         labels : ndarray of shape (n_samples,)
         """
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+        best = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[best]
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the sums of the trees, before the link.
@@ -204,7 +212,8 @@ class JacobianBoostingClassifier(ClassifierMixin, JacobianBoosting):
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             Log-odds of the second of two classes, or one number per class.
         """
-        raw = self.forest_.raw(self._rows(X), self.n_jobs)
+        X = self._rows(X)
+        raw = self.forest_.raw(X, self.n_jobs)
         return raw[:, 0] if self.n_classes_ == 2 else raw
 
     def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
@@ -435,7 +444,7 @@ default="squared_error"
         return tags
 
 
-class _Answers(RegressorMixin):
+class _Answers(RegressorMixin, BaseEstimator):
     """A stand-in for an estimator: scorers ask it for answers by the number of the row."""
 
     def __init__(self, answers: np.ndarray):

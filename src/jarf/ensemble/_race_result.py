@@ -37,11 +37,13 @@ class RaceResult:
         Loss of the winners together for each value of ``min_samples_split`` that was tried.
     min_samples_split : int, default=2
         The value that was chosen.
-    measure : {"kappa", "squared error", ""}, default=""
-        What ``gain`` measures: the increase of a smooth form of Cohen's kappa, or the decrease of
-        the squared error. Empty if unknown.
+    measure : str, default=""
+        What ``gain`` measures: "kappa", the increase of a smooth form of Cohen's kappa; or the
+        name of a loss, its decrease. Empty if unknown.
     reason : str, default=""
         Why no race was held.
+    clear : float, default=2.5
+        The number of standard errors by which a geometry must lead plain axes to win.
 
     Examples
     --------
@@ -66,6 +68,7 @@ class RaceResult:
     min_samples_split: int = 2
     measure: str = ""
     reason: str = ""
+    clear: float = 2.5
 
     @property
     def winner(self) -> str:
@@ -117,7 +120,7 @@ def _outcome(result: RaceResult) -> list[str]:
         return [
             f"'{result.winner}' won: {_gain_text(result, first)} than plain axes on held-out rows, "
             f"standard error {_number(result, first['standard_error'])}.",
-            "That is more than 2.5 standard errors, so more than noise.",
+            f"That is more than {result.clear:g} standard errors, so more than noise.",
         ]
     last = max(row["n_trees"] for row in result.rows)
     rivals = [
@@ -131,7 +134,7 @@ def _outcome(result: RaceResult) -> list[str]:
         f"{_number(result, best['standard_error'])}"
     )
     verdict = (
-        "That is not more than 2.5 standard errors, so it may be noise."
+        f"That is not more than {result.clear:g} standard errors, so it may be noise."
         if best["gain"] > 0
         else "No finalist was better than plain axes."
     )
@@ -163,7 +166,8 @@ def _table(result: RaceResult) -> list[list[str]]:
             -row["gain"],
         ),
     )
-    table = [["geometry", _HEADS.get(result.measure, "gain"), "standard error", "outcome"]]
+    head = _HEADS.get(result.measure, f"decrease of {result.measure}")
+    table = [["geometry", head, "standard error", "outcome"]]
     for row in rows:
         if row["geometry"] in places:
             outcome = "used"
@@ -189,9 +193,9 @@ def _notes(result: RaceResult) -> list[str]:
 def _gain_text(result: RaceResult, row: dict[str, Any]) -> str:
     """Put the gain of a row into words."""
     size, better = _number(result, abs(row["gain"])), row["gain"] >= 0
-    if result.measure == SQUARED_ERROR:
-        return f"squared error {size} {'lower' if better else 'higher'}"
-    return f"{result.measure or 'score'} {size} {'higher' if better else 'lower'}"
+    if result.measure in (KAPPA, ""):
+        return f"{result.measure or 'score'} {size} {'higher' if better else 'lower'}"
+    return f"{result.measure} {size} {'lower' if better else 'higher'}"
 
 
 def _number(result: RaceResult, value: float, sign: str = "") -> str:

@@ -171,7 +171,7 @@ class Rounds:
         scored: Scored | None = None,
     ):
         self.rows, self.loss, self.cycle, self.rules = rows, loss, cycle, rules
-        self.rng = stream(seed, "rounds", cycle.name)
+        self.seed = seed
         self.base = loss.base(rows.y, rows.weights)
         self.raw = np.tile(self.base, (len(rows.X), 1))
         self.scored = scored
@@ -209,7 +209,10 @@ class Rounds:
     def go_on(self, forest: Forest) -> None:
         """Begin with the trees of an earlier fit."""
         self.before, self.base = forest, forest.base
-        self.raw = forest.raw(self.rows.X)
+        leaves = forest.apply(self.rows.X)
+        self.raw = np.tile(self.base, (len(self.rows.X), 1))
+        for tree, root in enumerate(forest.roots):  # as the rounds added them
+            self.raw += forest.leaf_values(leaves[:, tree] + root)
 
     def forest(self, n_rounds: int | None = None) -> Forest:
         """Return the sum of all trees, or of the first ones."""
@@ -235,15 +238,17 @@ class Rounds:
         """Grow more trees."""
         for _ in range(n_rounds):
             geometry = self.cycle.rounds[self.n_rounds % len(self.cycle.rounds)]
+            # A round draws the same numbers whether or not it follows an earlier fit.
+            rng = stream(self.seed, "rounds", self.cycle.name, str(self.n_rounds))
             if self.cycle.uses_own and self.n_rounds in OWN_FROM:
                 self._differentiate()
-            weights = self._drawn_weights()
+            weights = self._drawn_weights(rng)
             tree = grow_tree(
                 self.rows.columns,
                 self._proposal(geometry),
                 self._target(),
                 weights,
-                self.rng.randint(2**31 - 1),
+                rng.randint(2**31 - 1),
                 self.rules.limits,
                 self.stop,
                 keep_leaves=True,
@@ -254,14 +259,14 @@ class Rounds:
         gradients, hessians = self.loss.gradients(self.rows.y, self.raw, self.rows.weights)
         return NewtonTarget(gradients, hessians, self.rules.l2_regularization)
 
-    def _drawn_weights(self) -> np.ndarray:
+    def _drawn_weights(self, rng: np.random.RandomState) -> np.ndarray:
         """Return the weights of the rows that a tree sees; zero: left out."""
         n = len(self.rows.X)
         n_drawn = max(1, round(self.rules.subsample * n))
         if n_drawn >= n:
             return self.rows.weights
         weights = np.zeros(n)
-        drawn = self.rng.permutation(n)[:n_drawn]
+        drawn = rng.permutation(n)[:n_drawn]
         weights[drawn] = self.rows.weights[drawn]
         return weights
 

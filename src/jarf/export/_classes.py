@@ -31,6 +31,7 @@ _FORESTS = (
     "RotationForest",
     "JacobianForest",
 )
+_BOOSTED = ("forest_", "feature_scales_", "classes_", "n_classes_", "n_outputs_", "race_")
 _COLUMNS = {"n_features_in_": "count", "feature_names_in_": "texts"}
 
 
@@ -85,7 +86,7 @@ def _parts() -> list[Kind]:
     geometry |= {"power": "number", "bootstrap": "bool", "axes": "bool"}
     wide = {"factor": "csr_array", "weight": "number", "n_probes": "count"}
     race = {"winners": "tuple", "rows": "list", "sizes": "dict", "min_samples_split": "count"}
-    race |= {"measure": "text", "reason": "text"}
+    race |= {"measure": "text", "reason": "text", "clear": "number"}
     per_tree = {"classifies": "bool", "maps_": "list", "trees_": "list"}
     sizes = ("mean", "scale", "std", "low", "high", "steps")
     learned = {
@@ -102,6 +103,7 @@ def _parts() -> list[Kind]:
         Kind(EJOP, {"total": "matrix", "weight": "number", "n_probes": "count"}, _check_ejop),
         Kind(WideEJOP, wide, _check_wide),
         Kind(ours.Geometry, geometry, _check_geometry),
+        Kind(ours.Cycle, {"name": "text", "rounds": "tuple"}),
         Kind(ours.RaceResult, race, _check_race, frozenset(race) - {"winners", "rows"}),
         Kind(ours.PerTreeForest, per_tree, _check_per_tree),
         Kind(Learned, learned, _check_learned),  # without the surrogate, which only fit needs
@@ -162,6 +164,16 @@ def _check_grown(model: Any) -> None:
     require(fine, "a geometry is none")
 
 
+def _check_boosted(model: Any) -> None:
+    check_names(model)
+    require(model.n_iter_ == model.forest_.n_trees, "rounds and trees are not as many")
+    units = [getattr(model, name, None) for name in ("response_means_", "response_scales_")]
+    n_outputs = 0 if hasattr(model, "classes_") else model.n_outputs_
+    fine = all((0 if unit is None else len(unit)) == n_outputs for unit in units)
+    require(fine, "the units of the responses are of other outputs")
+    require(units[1] is None or (units[1] > 0).all(), "a unit of the responses is 0")
+
+
 def _check_per_tree(forest: ours.PerTreeForest) -> None:
     require(len(forest.maps_) == len(forest.trees_) > 0, "maps and trees are not as many")
     require(all(isinstance(linear, LinearMap) for linear in forest.maps_), "a map is none")
@@ -191,6 +203,19 @@ def _estimators() -> list[Kind]:
         EstimatorKind(getattr(ours, name), grown, _check_grown, optional, _writable)
         for name in names
     ]
+    boosted = {
+        **{name: grown[name] for name in (*fitted, *_BOOSTED)},
+        "geometry_": "Cycle",
+        "n_iter_": "count",
+        "train_score_": "vector",
+        "validation_score_": "vector",
+        "response_means_": "vector",
+        "response_scales_": "vector",
+    }
+    needed = {"n_features_in_", "table_", "forest_", "feature_scales_", "geometry_", "n_iter_"}
+    absent = frozenset(set(boosted) - needed)
+    for cls in (ours.JacobianBoostingClassifier, ours.JacobianBoostingRegressor):
+        listed.append(EstimatorKind(cls, boosted, _check_boosted, absent, _writable))
     jarf = {**fitted, "classes_": "labels", "preconditioner_": "JacobianPreconditioner"}
     jarf["estimator_"] = "any"
     absent = frozenset({"feature_names_in_", "classes_", "stage_times_"})

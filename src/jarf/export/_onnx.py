@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from jarf._files import atomic_write
-from jarf.ensemble import JacobianFeatures, TreeEnsemble
+from jarf.ensemble import JacobianFeatures
 from jarf.export._graph import Graph
 from jarf.export._kinds import refuse_wrapper
 from jarf.export._table_graph import MISSING_TEXT, has_text, table_graph
@@ -32,8 +32,9 @@ def export_onnx(model, path=None):
     Parameters
     ----------
     model : estimator
-        Fitted: an oblique or Jacobian forest; JARF on one of our forests, on scikit-learn's random
-        forests and extra trees, or on XGBoost (gbtree); JacobianPreconditioner or JacobianFeatures.
+        Fitted: an oblique or Jacobian forest, or Jacobian boosting; JARF on one of our forests, on
+        scikit-learn's random forests and extra trees, or on XGBoost (gbtree);
+        JacobianPreconditioner or JacobianFeatures.
     path : str or Path, default=None
         Where to write the file, if anywhere.
 
@@ -132,7 +133,7 @@ def _predictor(graph: Graph, model: Any, answer: str) -> list:
 
 
 def _has_two_columns(model: Any) -> bool:
-    return isinstance(model, TreeEnsemble) or trees_of(model).n_outputs == 2
+    return trees_of(model).n_outputs == 2
 
 
 def _classes(classes: np.ndarray) -> tuple[np.ndarray, str]:
