@@ -19,6 +19,8 @@ from sklearn.tree import DecisionTreeRegressor
 from jarf import (
     AxisForestClassifier,
     CanonicalCorrelationForestClassifier,
+    JacobianBoostingClassifier,
+    JacobianBoostingRegressor,
     JacobianFeatures,
     JacobianForestClassifier,
     JacobianForestRegressor,
@@ -39,6 +41,7 @@ CLASSIFIERS = [
     SPORFClassifier(5, class_weight={0: 1.0, 1: 2.0, 2: 1.0}, random_state=0),
     CanonicalCorrelationForestClassifier(5, random_state=0),
     JacobianForestClassifier(5, random_state=0),
+    JacobianBoostingClassifier(max_iter=5, geometry=["linear"], random_state=0),
     JARFClassifier(n_estimators=5, random_state=0),
     JARFClassifier(RandomForestClassifier(5, oob_score=False), random_state=0),
     JARFClassifier(
@@ -53,6 +56,8 @@ REGRESSORS = [
     RotationForestRegressor(5, random_state=0),
     SPORFRegressor(5, random_state=np.random.RandomState(0)),
     JacobianForestRegressor(5, geometry="fast", random_state=0),
+    JacobianBoostingRegressor(max_iter=5, geometry=CYCLES["mixed"], random_state=0),
+    JacobianBoostingRegressor("huber", max_iter=5, geometry=GEOMETRIES["local"], random_state=0),
     JARFRegressor(RandomForestRegressor(5), random_state=0),
     JARFRegressor(ExtraTreesRegressor(5), random_state=0),
     JARFRegressor(

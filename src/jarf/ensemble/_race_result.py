@@ -120,7 +120,7 @@ def _outcome(result: RaceResult) -> list[str]:
         return [
             f"'{result.winner}' won: {_gain_text(result, first)} than plain axes on held-out rows, "
             f"standard error {_number(result, first['standard_error'])}.",
-            f"That is more than {result.clear:g} standard errors, so more than noise.",
+            f"That is more than {_errors(result.clear)}, so more than noise.",
         ]
     last = max(row["n_trees"] for row in result.rows)
     rivals = [
@@ -134,7 +134,7 @@ def _outcome(result: RaceResult) -> list[str]:
         f"{_number(result, best['standard_error'])}"
     )
     verdict = (
-        f"That is not more than {result.clear:g} standard errors, so it may be noise."
+        f"That is not more than {_errors(result.clear)}, so it may be noise."
         if best["gain"] > 0
         else "No finalist was better than plain axes."
     )
@@ -142,6 +142,10 @@ def _outcome(result: RaceResult) -> list[str]:
         f"Plain axes ('{PLAIN.name}') won. Best other finalist: '{best['geometry']}', {found}.",
         verdict,
     ]
+
+
+def _errors(number: float) -> str:
+    return f"{number:g} standard error{'' if number == 1 else 's'}"
 
 
 def _use(winners: Sequence[str]) -> str:
