@@ -4,13 +4,17 @@ import warnings
 
 import numpy as np
 import pytest
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.metrics import d2_pinball_score, log_loss, make_scorer, mean_pinball_loss
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from jarf import JacobianBoostingClassifier, JacobianBoostingRegressor
+from jarf import (
+    JacobianBoostingClassifier,
+    JacobianBoostingRegressor,
+    expected_jacobian_outer_product,
+)
 from jarf.ensemble import CYCLES, Cycle, Geometry
 from jarf.ensemble._losses import REGRESSION_LOSSES
 
@@ -305,6 +309,29 @@ def test_geometries_of_the_user():
     ):
         with pytest.raises(ValueError, match=message):
             clone(model).set_params(geometry=geometry).fit(X, CLASSES)
+
+
+# --- the model as a surrogate -----------------------------------------------------------------
+
+
+class Hidden(ClassifierMixin, BaseEstimator):
+    """A fitted classifier whose trees cannot be seen."""
+
+    def __init__(self, model):
+        self.model, self.classes_ = model, model.classes_
+
+    def predict_proba(self, rows):
+        return self.model.predict_proba(rows)
+
+
+@pytest.mark.parametrize("labels", [CLASSES > 0, CLASSES], ids=["two", "three"])
+def test_its_trees_are_differentiated_exactly(labels, monkeypatch):
+    model = JacobianBoostingClassifier(max_iter=10, geometry="mixed", **FIXED).fit(X, labels)
+    known = expected_jacobian_outer_product(Hidden(model), X, labels)
+    monkeypatch.setattr(type(model), "predict_proba", None)  # not asked
+    found = expected_jacobian_outer_product(model, X, labels)
+    np.testing.assert_allclose(found.matrix, known.matrix, rtol=1e-8, atol=1e-12)
+    assert np.linalg.eigvalsh(found.matrix)[-1] > 0
 
 
 # --- edges ------------------------------------------------------------------------------------
