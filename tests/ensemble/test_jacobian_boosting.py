@@ -320,6 +320,9 @@ class Hidden(ClassifierMixin, BaseEstimator):
     def __init__(self, model):
         self.model, self.classes_ = model, model.classes_
 
+    def fit(self, rows, y):
+        return self
+
     def predict_proba(self, rows):
         return self.model.predict_proba(rows)
 
