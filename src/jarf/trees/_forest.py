@@ -145,6 +145,23 @@ class Forest:
             **model,
         )
 
+    @classmethod
+    def of_tree(cls, tree: GrownTree, n_features: int) -> Forest:
+        """Return one tree of responses by itself, added rather than averaged; nothing is copied."""
+        return cls(
+            nodes=tree.nodes,
+            roots=np.zeros(1, np.int32),
+            weights=tree.weights,
+            gains=tree.gains,
+            starts=tree.starts,
+            features=tree.features,
+            loadings=tree.loadings,
+            values=tree.values,
+            n_pure=0,
+            n_features=n_features,
+            averaged=False,
+        )
+
     def extended(self, trees: list[GrownTree]) -> Forest:
         """Return a forest with more trees behind the present ones."""
         n_nodes, n_loadings = len(self.nodes), len(self.loadings)

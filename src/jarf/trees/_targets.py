@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from jarf._native import engine
 
@@ -163,6 +164,15 @@ class NewtonTarget:
     def only(self, rows: Any) -> NewtonTarget:
         """Keep some rows."""
         return replace(self, gradients=self.gradients[rows], hessians=self.hessians[rows])
+
+    def leaf_values(self, weights: np.ndarray, leaves: np.ndarray, n_leaves: int) -> np.ndarray:
+        """Return what leaves hold, given the leaf of every row: (n_leaves, n_outputs)."""
+        rows = np.arange(len(leaves))
+        shape = (n_leaves, len(leaves))
+        members = csr_array((weights, (leaves, rows)), shape=shape)
+        hessians = members @ self.hessians + self.l2_regularization
+        steps = -(members @ self.gradients)
+        return np.where(hessians > 1e-16, steps / np.where(hessians > 1e-16, hessians, 1.0), 0.0)
 
     def crossing(self) -> Any:
         """Return the engine's object."""
