@@ -127,16 +127,17 @@ TARGETS = {
 
 @pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS.keys())
 def test_targets_that_fit_grow_trees(target):
-    words, weights, gains, *_, leaves = grow(target=target(), keep_leaves=True)
+    words, weights, gains, *_, leaves, bounds = grow(target=target(), keep_leaves=True)
     nodes = words.reshape(-1, 4)
     assert nodes[0, 0] in (0, 1)
     assert weights.tolist() == [4, 2, 2]
     assert gains[0] > 0
     assert leaves.tolist() == [1, 1, 2, 2]
+    assert len(bounds) in (0, 6)
 
 
 def test_what_fits_passes():
-    assert len(grow()[-1]) == 0
+    assert [len(array) for array in grow()[-2:]] == [0, 0]
     grow(columns=rotated())
     grow(columns=columns(codes=np.empty((0, 0), np.uint8)))
     grow(proposal=kernels.Sequence([axes(), draws(), canonical(capsule("dsyev"))]))
