@@ -125,11 +125,15 @@ def _grower(target: Target | NewtonTarget, limits: Limits, stop: np.ndarray, kee
     crossing, limited = target.crossing(), limits.crossing()
 
     def grow(columns: Columns, proposal: Any, weights: np.ndarray, seed: int) -> GrownTree:
-        words, *arrays, values, leaves, bounds = engine().grow_tree(
+        grown = engine().grow_tree(
             columns.crossing, proposal, crossing, weights, int(seed), limited, keep_leaves, stop
         )
-        values, bounds = values.reshape(-1, target.n_outputs), bounds.reshape(-1, 2)
-        tree = GrownTree(nodes_of_words(words), *arrays, values, leaves, bounds)
+        tree = GrownTree._make(grown)
+        tree = tree._replace(
+            nodes=nodes_of_words(tree.nodes),
+            values=tree.values.reshape(-1, target.n_outputs),
+            bounds=tree.bounds.reshape(-1, 2),
+        )
         return tree if columns.rotation is None else _unrotated(tree, columns.rotation)
 
     return grow

@@ -164,12 +164,9 @@ class Newton:
         return float(np.cumsum(parts)[-1])
 
     def leaf(self, values: list[Any]) -> int:
-        values.append(self._step(self.sums))
+        g, h = self.sums[0], self.sums[1] + self.l2
+        values.append(np.where(h > 1e-16, -g / np.where(h > 1e-16, h, 1.0), 0.0))
         return len(values) - 1
-
-    def _step(self, sums: np.ndarray) -> np.ndarray:
-        g, h = sums[0], sums[1] + self.l2
-        return np.where(h > 1e-16, -g / np.where(h > 1e-16, h, 1.0), 0.0)
 
     def all_right(self) -> None:
         self.left = np.zeros((2, self.n_outputs))
@@ -216,19 +213,27 @@ class MonotoneNewton(Newton):
         """Take the direction whose splits are scored next."""
         self.sign = self.sign_of(features, loadings)
 
-    def _step(self, sums: np.ndarray) -> np.ndarray:
-        return np.clip(super()._step(sums), *self.bounds)
-
     def value(self) -> float:
-        return float(self._step(self.sums)[0])
+        return self._value(*self.sums[:, 0])
+
+    def leaf(self, values: list[Any]) -> int:
+        values.append(np.array([self.value()]))
+        return len(values) - 1
+
+    def _value(self, g: float, h: float) -> float:
+        step = -g / (h + self.l2) if h + self.l2 > 1e-16 else 0.0
+        return min(max(step, self.bounds[0]), self.bounds[1])
 
     def _side(self, sums: np.ndarray) -> float:
-        value = self._step(sums)
-        return float((-(2.0 * sums[0] + (sums[1] + self.l2) * value) * value)[0])
+        (g, h), value = sums[:, 0], self._value(*sums[:, 0])
+        return float(-(2.0 * g + (h + self.l2) * value) * value)
 
     def split_score(self) -> float:
-        sides = self._without_noise(self.left), self._without_noise(self.sums - self.left)
-        rise = float(self._step(sides[1])[0]) - float(self._step(sides[0])[0])
+        right = self.sums - self.left
+        if not min(self.left[1, 0], right[1, 0]) >= self.min_side:
+            return -math.inf
+        left, right = self._without_noise(self.left), self._without_noise(right)
+        rise = self._value(*right[:, 0]) - self._value(*left[:, 0])
         if rise == 0 or rise * self.sign < 0:
             return -math.inf
-        return super().split_score()
+        return self._side(left) + self._side(right)
