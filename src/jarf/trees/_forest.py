@@ -37,6 +37,8 @@ class GrownTree(NamedTuple):
     loadings: np.ndarray
     values: np.ndarray  # (n_values, n_outputs)
     leaves: np.ndarray  # (n_rows,): leaf of each training row, -1 if unused; empty if not kept
+    # (n_nodes, 2): least and largest value of each node; empty without monotone constraints
+    bounds: np.ndarray = np.empty((0, 2))
 
 
 class SplitNormals(NamedTuple):
