@@ -123,16 +123,15 @@ def mean_graph(graph: Graph, forest: Forest, rows: str) -> str:
 def _projections(graph: Graph, forest: Forest, used: np.ndarray, rows: str) -> str:
     """Project rows on some directions.
 
-    Loadings are added one after the other in float32, as in the forest, so that not even the
-    rounding differs; a matrix product would send a few rows to other leaves.
+    Sums are taken in double precision and rounded once to float32, as in the forest.
     """
     sizes = np.diff(forest.starts)[used]
     source = forest.starts[used][:, None] + np.arange(sizes.max())
     inside = np.arange(sizes.max()) < sizes[:, None]
     source = np.where(inside, source, 0)
     features = np.where(inside, forest.features[source], 0).T.astype(np.int64)
-    loadings = np.where(inside, forest.loadings[source], np.float32(0)).T[:, :, None]
-    columns = graph.add("Transpose", rows, perm=[1, 0])
+    loadings = np.where(inside, forest.loadings[source], 0.0).T[:, :, None].astype(np.float64)
+    columns = graph.add("Transpose", graph.cast(rows, "double"), perm=[1, 0])
     first = graph.add("Gather", columns, graph.constant(features[0]), axis=0)
     total = graph.add("Mul", first, graph.constant(loadings[0]))
     if len(features) > 1:
@@ -142,8 +141,8 @@ def _projections(graph: Graph, forest: Forest, used: np.ndarray, rows: str) -> s
             return graph.add("Add", before, graph.add("Mul", column, weight))
 
         rest = [graph.constant(features[1:]), graph.constant(loadings[1:])]
-        total = graph.scan(total, "float", rest, add_loading)
-    return graph.add("Transpose", total, perm=[1, 0])
+        total = graph.scan(total, "double", rest, add_loading)
+    return graph.add("Transpose", graph.cast(total, "float"), perm=[1, 0])
 
 
 class _Leaves(NamedTuple):
