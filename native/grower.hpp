@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <numeric>
 #include <stdexcept>
@@ -16,6 +17,7 @@
 #include "columns.hpp"
 #include "forest.hpp"
 #include "node_bins.hpp"
+#include "packed_columns.hpp"
 #include "projection.hpp"
 #include "proposals.hpp"
 #include "split_search.hpp"
@@ -33,6 +35,7 @@ struct GrownTree {
   std::vector<float> loadings;
   std::vector<double> values;
   std::vector<std::int32_t> leaves;  // of each training row: its leaf; -1: not in the tree
+  std::vector<double> bounds;  // of each node: least and largest value; none if not constrained
 };
 
 // The names are those of the estimators' parameters.
@@ -44,7 +47,7 @@ struct Limits {
   double min_weight_fraction_leaf;
   double min_impurity_decrease;
   std::size_t histogram_from;  // least rows of a node that is searched in the columns' bins
-  std::size_t sample_from;     // least rows of a node whose directions get bins of their own
+  std::size_t sample_from;     // least rows of a node whose candidates get bins of their own
 };
 
 // Thrown when the caller asked the growth to stop.
@@ -115,6 +118,7 @@ class Grower {
         should_stop_(std::move(should_stop)),
         search_(target, limits.min_samples_leaf),
         block_(columns, rows_.size()),
+        packed_(columns, rows_.size(), !columns.rotation && limits.max_leaf_nodes == 0),
         goes_left_(rows_.size()),
         right_(rows_.size()) {
     target_.set_min_share(limits.min_weight_fraction_leaf);
@@ -237,6 +241,7 @@ class Grower {
   void enter(const Task& task) {
     target_.enter(rows_.data() + task.begin, task.end - task.begin);
     tree_.weights[task.node] = target_.weight();
+    if constexpr (kIsMonotone<Target>) target_.set_bounds(tree_.bounds.data() + 2 * task.node);
   }
 
   // The best split among the proposal's candidates; false where the node must be a leaf.
@@ -252,8 +257,9 @@ class Grower {
     if (columns_.rotation && !block_.holds(task.begin, task.end) && block_.can_hold(n_rows)) {
       block_.make(rows_.data(), task.begin, task.end, [&](std::size_t work) { pause(work); });
     }
+    packed_.enter(rows_.data(), task.begin, task.end);
     found.split = Split();
-    proposal_.begin({rows, n_rows, task.memory, target_.labels(), &rng_});
+    proposal_.begin({packed_.find(rows_.data(), task.begin, task.end), rows, n_rows, task.memory, target_.labels(), &rng_});
     Direction candidate;
     while (proposal_.next(candidate)) {
       pause(n_rows);
@@ -272,6 +278,10 @@ class Grower {
   enum class Verdict { constant, worse, better };
 
   Verdict try_candidate(const Direction& candidate, const Task& task, Split& best) {
+    if constexpr (kIsMonotone<Target>) {
+      if (!target_.allows(candidate)) return Verdict::constant;
+      target_.face(candidate);
+    }
     const std::size_t n_rows = task.end - task.begin;
     const std::size_t feature = candidate.features[0];
     const bool is_there = bins_ && candidate.is_axis() && node_bins_->has(feature);
@@ -292,8 +302,8 @@ class Grower {
     float lowest, highest;
     project(candidate, task, values_, lowest, highest);
     if (!(lowest < highest) || !std::isfinite(highest - lowest)) return Verdict::constant;
-    const bool large = n_rows >= limits_.sample_from && search_.can_sample(n_rows);
-    const bool better = large ? search_.sampled(values_.data(), n_rows, lowest, highest, best)
+    const bool large = n_rows >= limits_.sample_from && search_.bins_pay(n_rows);
+    const bool better = large ? search_.directed(values_.data(), n_rows, lowest, highest, best)
                               : search_.exact(values_.data(), n_rows, lowest, highest, best);
     if (!better) return Verdict::worse;
     std::swap(values_, best_values_);
@@ -320,7 +330,8 @@ class Grower {
     } else {
       const Direction of_columns =
           columns_.rotation ? columns_.rotation->direction(direction.features[0]) : direction;
-      project_rows(columns_, of_columns, rows_.data() + task.begin, n_rows, out);
+      const NodeColumns from = packed_.find(rows_.data(), task.begin, task.end);
+      project_rows(*from.columns, of_columns, from.rows, n_rows, out);
     }
     range_of(out, n_rows, lowest, highest);
   }
@@ -340,13 +351,33 @@ class Grower {
     const std::size_t n_left = partition(rows_.data() + task.begin, n_rows);
     if (n_left == 0 || n_left == n_rows) throw NoRows();
     if (columns_.rotation) partition(block_.places() + task.begin, n_rows);
+    if (std::uint32_t* places = packed_.places(task.begin, task.end)) partition(places, n_rows);
     tree_.gains[task.node] = found.gain;
     const std::int32_t feature = add_projection(direction);
     const std::size_t middle = task.begin + n_left;
     const Task left{task.begin, middle, task.depth + 1, found.memory, add_node()};
     const Task right{middle, task.end, task.depth + 1, found.memory, add_node()};
     tree_.nodes[task.node] = {feature, threshold, {left.node, right.node}};
+    if constexpr (kIsMonotone<Target>) bound_children(task, direction, left, right);
     return {left, right};
+  }
+
+  // Children inherit the bounds of their parent; along a constrained column, the middle of the
+  // children's values lies between them.
+  void bound_children(const Task& parent, const Direction& direction, const Task& left,
+                      const Task& right) {
+    double* bounds = tree_.bounds.data();
+    for (const Task& child : {left, right}) {
+      std::copy_n(bounds + 2 * parent.node, 2, bounds + 2 * child.node);
+    }
+    const int sign = target_.sign_of(direction);
+    if (sign == 0) return;
+    enter(left);
+    const double of_left = target_.value();
+    enter(right);
+    const double middle = 0.5 * (of_left + target_.value());
+    bounds[2 * left.node + (sign > 0)] = middle;
+    bounds[2 * right.node + (sign < 0)] = middle;
   }
 
   // Puts the entries of rows that go left in front, order kept; returns their number.
@@ -380,6 +411,10 @@ class Grower {
     tree_.nodes.push_back({-1, 0.0f, {0, 0}});
     tree_.weights.push_back(0.0);
     tree_.gains.push_back(0.0);
+    if constexpr (kIsMonotone<Target>) {
+      const double most = std::numeric_limits<double>::infinity();
+      tree_.bounds.insert(tree_.bounds.end(), {-most, most});
+    }
     return static_cast<std::int32_t>(tree_.nodes.size()) - 1;
   }
 
@@ -400,6 +435,7 @@ class Grower {
   std::function<bool()> should_stop_;
   SplitSearch<Target> search_;
   RotatedBlock block_;
+  PackedColumns packed_;
   std::vector<float> values_, best_values_;
   std::vector<std::uint8_t> goes_left_;
   std::vector<std::uint32_t> right_;

@@ -144,6 +144,13 @@ def test_boosted_trees_come_back_and_go_on(data, loss, tmp_path):
     np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
 
 
+def test_monotone_constraints_come_back(data, tmp_path):
+    X, y = data
+    signs = {"max_iter": 5, "monotonic_cst": [1, 0, 0, -1], "geometry": "axes"}
+    loaded = assert_same_bits(JacobianBoostingRegressor(**signs).fit(X, y), X, tmp_path / "model")
+    assert loaded.monotonic_cst_.tolist() == loaded.monotonic_cst == [1, 0, 0, -1]
+
+
 def test_appended_directions_come_back(data, mixed_table, tmp_path):
     X, y = data
     model = JacobianFeatures(switch="on", random_state=0).fit(X, y)
@@ -423,6 +430,7 @@ def rewrite(path, change):
         (lambda model: setattr(model.forest_, "averaged", True), "not boosted"),
         (lambda model: setattr(model.forest_, "base", np.full(1, 1e3)), "overflow"),
         (lambda model: setattr(model, "geometry_", 3), "geometry_"),
+        (lambda model: setattr(model, "monotonic_cst_", np.ones(3, np.int8)), "monotone"),
         (lambda model: setattr(model, "n_outputs_", 2), "of other outputs"),
     ],
 )

@@ -29,7 +29,7 @@ from jarf import (
     SPORFRegressor,
 )
 from jarf.ensemble import TreeEnsemble
-from jarf.table._columns import read_columns
+from jarf.table import read_columns
 
 FORESTS = [
     AxisForestClassifier(10, random_state=0),

@@ -153,7 +153,7 @@ def check_sums(forest: Forest) -> None:
     """Check that no row can make the sum of the trees, or what its link gives, infinite."""
     leaf = forest.is_leaf
     largest = np.where(leaf, np.abs(forest.values).max(axis=1)[forest.nodes["left"] * leaf], 0.0)
-    bound = np.maximum.reduceat(largest, forest.roots).sum() + np.abs(forest.base).max()
+    bound = np.maximum.reduceat(largest, forest.roots).sum() + np.abs(np.asarray(forest.base)).max()
     limit = LARGEST_LOG if forest.link == "log" else LARGEST_SUM
     require(bound <= limit, "sums of its trees overflow")
 

@@ -86,7 +86,7 @@ def _parts() -> list[Kind]:
     geometry |= {"power": "number", "bootstrap": "bool", "axes": "bool"}
     wide = {"factor": "csr_array", "weight": "number", "n_probes": "count"}
     race = {"winners": "tuple", "rows": "list", "sizes": "dict", "min_samples_split": "count"}
-    race |= {"measure": "text", "reason": "text", "clear": "number"}
+    race |= {"measure": "text", "reason": "text", "threshold": "number"}
     per_tree = {"classifies": "bool", "maps_": "list", "trees_": "list"}
     sizes = ("mean", "scale", "std", "low", "high", "steps")
     learned = {
@@ -167,6 +167,9 @@ def _check_grown(model: Any) -> None:
 def _check_boosted(model: Any) -> None:
     check_names(model)
     require(model.n_iter_ == model.forest_.n_trees, "rounds and trees are not as many")
+    signs = getattr(model, "monotonic_cst_", None)
+    fine = signs is None or (signs.dtype == np.int8 and len(signs) == model.table_.n_encoded)
+    require(fine, "the monotone constraints are of other columns")
     units = [getattr(model, name, None) for name in ("response_means_", "response_scales_")]
     n_outputs = 0 if hasattr(model, "classes_") else model.n_outputs_
     fine = all((0 if unit is None else len(unit)) == n_outputs for unit in units)
@@ -206,6 +209,7 @@ def _estimators() -> list[Kind]:
     boosted = {
         **{name: grown[name] for name in (*fitted, *_BOOSTED)},
         "geometry_": "Cycle",
+        "monotonic_cst_": "ints|none",
         "n_iter_": "count",
         "train_score_": "vector",
         "validation_score_": "vector",
@@ -219,8 +223,8 @@ def _estimators() -> list[Kind]:
     jarf = {**fitted, "classes_": "labels", "preconditioner_": "JacobianPreconditioner"}
     jarf["estimator_"] = "any"
     absent = frozenset({"feature_names_in_", "classes_", "stage_times_"})
-    for cls in (ours.JARFClassifier, ours.JARFRegressor):
-        listed.append(EstimatorKind(cls, jarf, check_names, absent, _writable))
+    for kind in (ours.JARFClassifier, ours.JARFRegressor):
+        listed.append(EstimatorKind(kind, jarf, check_names, absent, _writable))
     mapped = {
         **fitted,
         "learned_": "Learned",

@@ -37,6 +37,8 @@ class GrownTree(NamedTuple):
     loadings: np.ndarray
     values: np.ndarray  # (n_values, n_outputs)
     leaves: np.ndarray  # (n_rows,): leaf of each training row, -1 if unused; empty if not kept
+    # (n_nodes, 2): least and largest value of each node; empty without monotone constraints
+    bounds: np.ndarray = np.empty((0, 2))
 
 
 class SplitNormals(NamedTuple):
@@ -145,6 +147,23 @@ class Forest:
             **model,
         )
 
+    @classmethod
+    def of_tree(cls, tree: GrownTree, n_features: int) -> Forest:
+        """Return one tree of responses by itself, added rather than averaged; nothing is copied."""
+        return cls(
+            nodes=tree.nodes,
+            roots=np.zeros(1, np.int32),
+            weights=tree.weights,
+            gains=tree.gains,
+            starts=tree.starts,
+            features=tree.features,
+            loadings=tree.loadings,
+            values=tree.values,
+            n_pure=0,
+            n_features=n_features,
+            averaged=False,
+        )
+
     def extended(self, trees: list[GrownTree]) -> Forest:
         """Return a forest with more trees behind the present ones."""
         n_nodes, n_loadings = len(self.nodes), len(self.loadings)
@@ -251,7 +270,8 @@ class Forest:
         sums = np.zeros((len(X), self.n_raw))
         for tree, root in enumerate(self.roots):
             sums += self.leaf_values(leaves[:, tree] + root)
-            yield apply_link(self.link, (sums / (tree + 1) if self.averaged else sums) + self.base)
+            raw = sums / (tree + 1) if self.averaged else sums
+            yield apply_link(self.link, raw + np.asarray(self.base))
 
     def sums(self, X: np.ndarray, n_jobs: int | None = None, skip: np.ndarray | None = None):
         """Sum the trees' leaf values: (n_rows, n_raw).
@@ -358,6 +378,9 @@ def _move(nodes: np.ndarray, to: np.ndarray, n_nodes: int, n_projections: int, n
 def _over_blocks(work: Any, shape: tuple[int, int], n_jobs: int | None) -> None:
     """Call ``work`` for every block of rows, in threads."""
     n_rows, n_columns = shape
+    if 0 < n_rows <= LEAST_ROWS and n_jobs != 0:  # joblib refuses 0
+        work(slice(0, n_rows))
+        return
     share = -(-n_rows // threads_of(n_jobs))
     size = max(LEAST_ROWS, min(MOST_ROWS, MOST_VALUES // max(n_columns, 1), share))
     blocks = [slice(at, min(at + size, n_rows)) for at in range(0, n_rows, size)]
