@@ -192,7 +192,7 @@ def test_wrong_gradients_are_refused():
 
 
 def test_progress(capsys):
-    small(verbose=1).fit(X, y)
+    small(verbose=2).fit(X, y)
     shown = capsys.readouterr().err
     assert "round 1:" in shown
     for stage in ("race", "surrogates", "gradients", "fit"):

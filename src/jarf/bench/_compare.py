@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from jarf._progress import show
 from jarf.bench._budgets import Budget
 from jarf.bench._comparison import Comparison, compare_rows
 from jarf.bench._csv import CsvFormat
@@ -151,7 +151,7 @@ def compare(
 def _speaker(verbose: bool) -> Any:
     def say(text: str) -> None:
         if verbose:
-            print(printable(text), file=sys.stderr, flush=True)
+            show(printable(text))
 
     return say
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import platform
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from jarf._native import is_native
+from jarf._progress import show
 from jarf.bench._budgets import Budget, get_budget
 from jarf.bench._catalog import SIMULATED
 from jarf.bench._datasets import custom_datasets, get_dataset
@@ -181,7 +181,7 @@ def reproduce(
 
     def say(text: str) -> None:
         if verbose:
-            print(text, file=sys.stderr, flush=True)
+            show(text)
 
     data = data or os.environ.get("JARF_DATA")
     study = plan_study(budget, data=data, warn=say, **selection)

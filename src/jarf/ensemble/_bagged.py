@@ -114,7 +114,7 @@ class BaggedForest(TreeEnsemble, metaclass=ABCMeta):
                 context = growth.context(X, weights, target, self.n_jobs)
         with stages.stage("fit"):
             trees = growth.grow(
-                X, weights, target, seeds, context, n_jobs=self.n_jobs, verbose=self.verbose
+                X, weights, target, seeds, context, n_jobs=self.n_jobs, progress=stages.detail
             )
         self.forest_ = self.forest_.extended(trees)
 

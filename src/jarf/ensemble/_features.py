@@ -69,8 +69,11 @@ class JacobianFeatures(TransformerMixin, BaseEstimator):
         Which columns are categories: those of text or category type, none, or names, indices
         or a mask.
     n_jobs : int, default=None
+        Threads. The result does not depend on them.
     random_state : int, RandomState instance or None, default=None
+        Seeds the surrogates, the held-out rows and the directions.
     verbose : int, default=0
+        0: silent. 1 or more: each stage of the fit with its time, written to stderr.
 
     Attributes
     ----------

@@ -40,7 +40,8 @@ n_jobs : int, default=None
 random_state : int, RandomState instance or None, default=None
     Seeds the bootstrap and the candidates; every tree has its own stream.
 verbose : int, default=0
-    Positive: show each stage with its time, and a line for every tenth of the trees, on stderr.
+    0: silent. 1: each stage of the fit with its time, and notes. 2: also the progress inside a
+    stage, such as the number of trees grown. Written to stderr.
 warm_start : bool, default=False
     Keep the trees of the last fit and grow ``n_estimators`` in all.
 categorical_features : "from_dtype", None or array-like, default="from_dtype"
@@ -82,7 +83,7 @@ n_jobs : int, default=None
 random_state : int, RandomState instance or None, default=None
     Seeds the surrogate, the choice of probes and the final ensemble.
 verbose : int, default=0
-    Positive: show each stage and its time on stderr."""
+    0: silent. 1 or more: each stage of the fit with its time, written to stderr."""
 
 _JARF_ATTRIBUTES = """\
 preconditioner_ : JacobianPreconditioner

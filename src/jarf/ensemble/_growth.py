@@ -98,12 +98,12 @@ class Growth:
         context: Any,
         *,
         n_jobs: int | None = None,
-        verbose: int = 0,
+        progress: Callable[[str], None] | None = None,
     ) -> list[GrownTree]:
         """Grow one tree per seed on these rows."""
         plan_of = self.plan_of(X, target, context, n_jobs)
         limits = self.rules.limits(len(X))
-        return grow_trees(plan_of, target, weights, seeds, limits, n_jobs=n_jobs, verbose=verbose)
+        return grow_trees(plan_of, target, weights, seeds, limits, n_jobs=n_jobs, progress=progress)
 
 
 def n_candidates(rule: Any, n_features: int) -> int:

@@ -147,7 +147,7 @@ class _JacobianForest(BaggedForest):
             lambda geometry: [track(geometry) for track in tracks],
             ScoredRows.of(X[scored], table.weights[scored]),
             self.n_jobs,
-            stages.note,
+            stages.detail,
             SIZES if self.min_samples_split == "auto" else (),
         )
 

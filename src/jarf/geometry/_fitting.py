@@ -159,7 +159,7 @@ def count_probes(n_probes: Any, n_rows: int, stages: Stages) -> int:
     if isinstance(n_probes, Real) and not isinstance(n_probes, Integral):
         wanted = max(1, round(float(n_probes) * n_rows))
     if wanted > n_rows:
-        stages.note(f"n_probes={n_probes} is more than the {n_rows} rows: all of them are probed")
+        stages.detail(f"n_probes={n_probes} is more than the {n_rows} rows: all of them are probed")
     return min(n_rows, int(wanted))
 
 

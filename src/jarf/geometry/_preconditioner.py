@@ -96,7 +96,7 @@ class JacobianPreconditioner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     random_state : int, RandomState instance or None, default=None
         Seeds the surrogate and the choice of probes.
     verbose : int, default=0
-        Positive: show the stages and their times on stderr.
+        0: silent. 1 or more: each stage of the fit with its time, written to stderr.
 
     Attributes
     ----------

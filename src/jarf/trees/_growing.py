@@ -6,7 +6,6 @@ other trees, or what else is fitted with the same ``random_state``.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -143,7 +142,7 @@ def grow_trees(
     limits: Limits,
     *,
     n_jobs: int | None = None,
-    verbose: int = 0,
+    progress: Callable[[str], None] | None = None,
     keep_leaves: bool = False,
 ) -> list[GrownTree]:
     """Grow one tree per seed in threads. An interrupt stops the running trees too.
@@ -159,8 +158,8 @@ def grow_trees(
     limits : Limits
     n_jobs : int, default=None
         Threads. The result does not depend on them.
-    verbose : int, default=0
-        Positive: print a line on stderr after every tenth of the trees.
+    progress : callable, default=None
+        Called with a line of text after every tenth of the trees.
     keep_leaves : bool, default=False
         Whether trees say which leaf each training row reached.
 
@@ -185,8 +184,8 @@ def grow_trees(
     shown = max(1, len(seeds) // 10)
     for tree in thread_map(grow_one, seeds.tolist(), n_jobs, raise_flag):
         trees.append(tree)
-        if verbose > 0 and (len(trees) % shown == 0 or len(trees) == len(seeds)):
-            print(f"[forest] {len(trees)} of {len(seeds)} trees", file=sys.stderr, flush=True)
+        if progress is not None and (len(trees) % shown == 0 or len(trees) == len(seeds)):
+            progress(f"{len(trees)} of {len(seeds)} trees")
     return trees
 
 
@@ -199,10 +198,9 @@ def grow_forest(
     *,
     n_features: int,
     n_jobs: int | None = None,
-    verbose: int = 0,
 ) -> Forest:
     """Grow a bagged forest: see :func:`grow_trees`."""
-    trees = grow_trees(plan_of, target, weights, seeds, limits, n_jobs=n_jobs, verbose=verbose)
+    trees = grow_trees(plan_of, target, weights, seeds, limits, n_jobs=n_jobs)
     return Forest.empty(n_features, target.n_classes, target.n_outputs).extended(trees)
 
 
