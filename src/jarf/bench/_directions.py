@@ -9,13 +9,17 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from jarf.bench._datasets import Table
 from jarf.bench._mechanism import numeric_eigenvectors
+from jarf.gradients import robust_scale
 from jarf.inspection import Wording, facts_of_ejop
 from jarf.table import read_table
 
 __all__ = ["directions_of"]
 
 N_DIRECTIONS = 6
-STEP_RULE = "auto"  # steps that reach the next value of a column, in everything the page shows
+# Steps of one robust standard deviation that reach the next value of a column, in everything the
+# page shows. With the paper's tenth of it, the jumps of a forest's steps make columns of noise look
+# more important than columns of few values that matter.
+STEP, STEP_RULE = 1.0, "auto"
 _N_POINTS = 800
 _MAX_CATEGORIES = 80  # category columns the surrogate sees, of at most 50 levels
 
@@ -35,13 +39,14 @@ def directions_of(
     """
     y_train, y_test = _targets(train, test, task)
     fitted = _fit(train.X, y_train, numbers, seed, n_jobs)
-    found = {"n_rows": len(y_train), "task": task, **_sensitivities(fitted, list(train.X.columns))}
+    Z_train, Z_test = (_standardised(fitted, part.X) for part in (train, test))
+    shown = _sensitivities(fitted, Z_train, list(train.X.columns))
+    found = {"n_rows": len(y_train), "task": task, **shown}
     number = np.flatnonzero(fitted.table_.is_number)
     if len(number) < 2:
         return found
     names = fitted.feature_names_in_[fitted.table_.encoded_columns_[number]]
     facts = facts_of_ejop(fitted.ejop_.matrix[np.ix_(number, number)], names)
-    Z_train, Z_test = (_standardised(fitted, part.X) for part in (train, test))
     return {
         **found,
         "columns": names.tolist(),
@@ -73,6 +78,7 @@ def _fit(X: Any, y: np.ndarray, numbers: list[str], seed: int, n_jobs: int) -> A
     return JacobianPreconditioner(
         categorical_features=others or None,
         categorical="toggle",
+        step=STEP,
         step_rule=STEP_RULE,
         random_state=seed,
         n_jobs=n_jobs,
@@ -84,11 +90,17 @@ def _standardised(fitted: Any, X: Any) -> np.ndarray:
     return (values - fitted.mean_) / fitted.scale_
 
 
-def _sensitivities(fitted: Any, columns: list[str]) -> dict[str, Any]:
-    """By column, strongest first; what was not differentiated is named apart."""
+def _sensitivities(fitted: Any, Z: np.ndarray, columns: list[str]) -> dict[str, Any]:
+    """By column, strongest first; columns that were not differentiated are listed separately.
+
+    A slope times one standard deviation of the column: the robust one if that is smaller, so that
+    outliers do not multiply a slope by a distance that few rows are apart.
+    """
     table, names = fitted.table_, fitted.feature_names_in_.tolist()
     moved = set(table.encoded_columns_[table.is_number | table.is_level].tolist())
-    values = fitted.feature_sensitivities_
+    typical = np.where(table.is_number, np.minimum(robust_scale(Z), 1.0), 1.0)
+    squares = np.maximum(fitted.ejop_.diagonal(), 0.0) * typical**2
+    values = np.sqrt(table.per_column(squares))
     order = [j for j in np.argsort(-values, kind="stable").tolist() if j in moved]
     kept = {names[j] for j in order}
     return {

@@ -274,14 +274,16 @@ def _sensitivities(summary: dict[str, Any]) -> Painter | None:
     painter = Painter(
         "compare-sensitivities",
         "Sensitivity to each column",
-        f"The change of {unit}, between two neighbouring values of a column, times its "
-        "standard deviation over their distance: a slope. Root mean square over the training "
-        "rows, by the surrogate forest; moving the column by a whole standard deviation may "
-        "change less. A level of a category is switched on and off.",
+        f"How much {unit} changes if the column moves by one standard deviation: the root mean "
+        "square over the training rows, by the surrogate forest. The step is one standard "
+        "deviation, or longer if the neighbouring values lie further apart; then the change is "
+        "scaled to one standard deviation. For columns with outliers it is the robust standard "
+        "deviation (1.48 times the median absolute deviation). A level of a category is switched "
+        "on and off.",
         figure,
     )
     _bars(painter, ax, [name for name, _ in found], [value for _, value in found], _SECOND)
-    ax.set_xlabel("sensitivity")
+    ax.set_xlabel("change per standard deviation of the column")
     return painter
 
 
