@@ -153,7 +153,9 @@ def test_a_target_of_money_is_read_as_numbers():
     assert table.task == "regression"
     assert table.y.tolist() == [1000.5 + i for i in range(N)]
     assert "is read as numbers: '$1,000.50' is one of them" in table.notes[0]
-    assert table.recipe.converted == ["price"]
+    assert table.recipe.converted == [
+        "table['price'] = table['price'].str.replace(r'[^\\d.-]', '', regex=True).astype(float)"
+    ]
 
 
 def test_splits_depend_on_the_target_alone():

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from jarf.bench._errors import drop_hint
-from jarf.bench._own_text import calendar_columns, read_text
+from jarf.bench._own_text import calendar_code, calendar_columns, read_text
 
 __all__ = ["Cleaned", "clean_columns", "is_text"]
 
@@ -23,7 +23,7 @@ class Cleaned:
     X: Any
     notes: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
-    converted: list[str] = field(default_factory=list)
+    converted: list[str] = field(default_factory=list)  # lines of code
 
 
 def clean_columns(frame: Any) -> Cleaned:
@@ -56,7 +56,7 @@ def clean_columns(frame: Any) -> Cleaned:
         pd.DataFrame(kept, index=frame.index),
         said.notes(),
         said.warnings,
-        said.dates + said.amounts,
+        said.code,
     )
 
 
@@ -71,6 +71,7 @@ class _Said:
     parts: list[str] = field(default_factory=list)
     infinite: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    code: list[str] = field(default_factory=list)
 
     def notes(self) -> list[str]:
         """One sentence per kind that occurred."""
@@ -87,13 +88,16 @@ class _Said:
 
 def _typed(name: str, column: Any, said: _Said) -> dict[str, Any]:
     """The columns that a column becomes: itself, or days and parts of the calendar."""
+    place = code = f"table[{name!r}]"
     if column.dtype == object:
         column = _hashable(column)
     if is_text(column):
         read = read_text(column)
         column = read.values
+        code = read.code.format(column=code)
         if read.kind == "number":
             said.amounts.append(name)
+            said.code.append(f"{place} = {code}")
         if read.guess:
             said.warnings.append(
                 f"the dates in {name!r} ({read.example}) do not tell day from month; they are read "
@@ -103,6 +107,7 @@ def _typed(name: str, column: Any, said: _Said) -> dict[str, Any]:
         parts = calendar_columns(name, column)
         said.dates.append(name)
         said.parts += [part for part in parts if part != name]
+        said.code += calendar_code(name, column, code, list(parts))
         return parts
     if column.dtype.kind in "iuf":
         column = _plain_numbers(column)

@@ -134,7 +134,7 @@ def own_table(
     notes = _format_notes(source)
     known = _known_rows(source, target, values, notes)
     values = values[known].reset_index(drop=True)
-    values, amounts = read_target(values, target)
+    values, amounts, conversion = read_target(values, target)
     notes += amounts
     if task is None:
         task, why = guess_task(values)
@@ -158,7 +158,7 @@ def own_table(
         )
     warnings = [*cleaned.warnings, *_leaks(cleaned.X, labels, task, target)]
     found = (cleaned.X, labels, len(known), len(wanted))
-    cleaned.converted += [target] if amounts else []
+    cleaned.converted += conversion
     recipe = _recipe(X, source, target, drop, cleaned)
     notes += cleaned.notes
     return OwnTable(*(source.label, target, task, *found), notes, warnings, recipe)

@@ -15,21 +15,22 @@ __all__ = ["class_labels", "guess_task", "read_target", "target_numbers"]
 _FEW = 20  # up to this many different numbers are classes
 
 
-def read_target(values: Any, target: str) -> tuple[Any, list[str]]:
-    """Read amounts as numbers, with a note; refuse dates."""
-    notes, example = [], ""
+def read_target(values: Any, target: str) -> tuple[Any, list[str], list[str]]:
+    """Read amounts as numbers, with a note and the code that does so; refuse dates."""
+    notes, code, example = [], [], ""
     if is_text(values):
         read = read_text(values)
         values, example = read.values, read.example
         if read.kind == "number":
             notes.append(f"The target {target!r} is read as numbers: {example!r} is one of them.")
+            code.append(f"table[{target!r}] = {read.code.format(column=f'table[{target!r}]')}")
     if values.dtype.kind in "mM":
         example = example or str(values.iloc[0])
         raise TableError(
             f"the target {target!r} holds dates or times ({example!r}); predict a number made from "
             "them, such as the days until then, or a class, such as the weekday"
         )
-    return values, notes
+    return values, notes, code
 
 
 def guess_task(values: Any) -> tuple[str, str]:

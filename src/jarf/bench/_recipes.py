@@ -46,7 +46,7 @@ class TableRecipe:
     target : str
     drop : sequence of str
     converted : sequence of str
-        Columns of dates or amounts that were converted to numbers.
+        Lines of code that convert columns of dates or amounts to numbers.
     plain : bool
         Whether all columns are numbers without gaps.
     """
@@ -100,7 +100,7 @@ def example_code(recipe: Recipe, table: TableRecipe, task: str, n_trees: int) ->
     if recipe.numbers_classes and task == "classification":
         imports.append("from sklearn.preprocessing import LabelEncoder")
         lines.append("y = LabelEncoder().fit_transform(y)")
-    if table.path:
+    if table.path or table.converted:
         imports.insert(0, "import pandas as pd")
     return "\n".join([*imports, "", *lines, model, "model.fit(X, y)"])
 
@@ -112,7 +112,6 @@ def _read_lines(table: TableRecipe) -> list[str]:
     if not table.path:
         lines = [f"# table: your DataFrame, with the target in the column {table.target!r}"]
     if table.converted:
-        names = ", ".join(map(repr, table.converted))
-        lines.append(f"# dates and amounts were converted to numbers; convert them first: {names}")
+        lines += ["# dates and amounts as numbers, as in the comparison", *table.converted]
     left_out = [table.target, *table.drop]
     return [*lines, f"X, y = table.drop(columns={left_out!r}), table[{table.target!r}]"]
