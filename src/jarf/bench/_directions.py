@@ -1,4 +1,4 @@
-"""Which directions of a table matter: the EJOP of one training part, looked at in the test part."""
+"""The directions that matter in a table, estimated on training rows, evaluated on test rows."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ N_DIRECTIONS = 6
 # more important than columns of few values that matter.
 STEP, STEP_RULE = 1.0, "auto"
 _N_POINTS = 800
-_MAX_CATEGORIES = 80  # category columns the surrogate sees, of at most 50 levels
+_MAX_CATEGORIES = 80  # category columns the surrogate sees
 
 
 def directions_of(
@@ -29,13 +29,13 @@ def directions_of(
 ) -> dict[str, Any]:
     """Spectrum, loadings, sensitivities and the plane of the two strongest directions.
 
-    Everything is learned from ``train``; points and the worth of cuts are of ``test``.
+    Everything is learned from ``train``; points and the value of cuts are computed on ``test``.
 
     Returns
     -------
     dict
-        Plain lists and numbers. Without two numeric columns there are no directions: then it
-        holds ``sensitivities`` only.
+        Plain lists and numbers. With fewer than two numeric columns there are no directions, only
+        ``sensitivities``.
     """
     y_train, y_test = _targets(train, test, task)
     fitted = _fit(train.X, y_train, numbers, seed, n_jobs)
@@ -112,7 +112,7 @@ def _sensitivities(fitted: Any, Z: np.ndarray, columns: list[str]) -> dict[str, 
 def _agreement(
     X: Any, y: np.ndarray, numbers: list[str], n_numbers: int, seed: int, n_jobs: int
 ) -> list[float]:
-    """|cosine| between the two strongest directions of two halves that share no row."""
+    """Return |cosine| between the two strongest directions of two disjoint halves of the rows."""
     order = np.random.default_rng(seed).permutation(len(y))
     found = []
     for rows in np.array_split(order, 2):
@@ -128,7 +128,7 @@ def _agreement(
 
 
 def _plane(points: np.ndarray, test: Table, task: str, seed: int) -> dict[str, Any]:
-    """Some test rows in the two strongest directions, with what they are."""
+    """Return some test rows in the plane of the two strongest directions, with their targets."""
     some = np.random.default_rng(seed).permutation(len(points))[:_N_POINTS]
     y = test.y[some]
     labels = [str(label) for label in y] if task == "classification" else _rounded(y, 6)
@@ -146,7 +146,7 @@ def _cuts(
     test: tuple[np.ndarray, np.ndarray],
     task: str,
 ) -> dict[str, Any]:
-    """The best single cut across one of the two strongest directions, and of one column.
+    """Return the best single cut across one of the two strongest directions, and of one column.
 
     A cut of a column is a threshold of a number or one level of a category against the others.
     Both are chosen on the training rows; ``worth`` is the share of the test rows' squared error
@@ -177,7 +177,7 @@ def _cuts(
 
 
 def _in_units(fitted: Any, normal: np.ndarray, threshold: float) -> str:
-    """A cut of standardised columns in words, in the table's own units."""
+    """Describe a cut of standardised columns in words, in the table's own units."""
     direction = np.where(np.abs(normal) > 0.01, normal, 0.0) / fitted.scale_
     offset = threshold + float(direction @ fitted.mean_)
     return Wording(fitted, fitted.scale_, digits=2, max_terms=4).cut(direction, offset)

@@ -1,4 +1,4 @@
-"""Columns of a user's table: types that every method can take, and columns to beware of."""
+"""Columns of a user's table: types that every method accepts, and suspicious columns."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ID_NAME = re.compile(r"(^|[^a-z])(id|key|index|uuid|guid|row|unnamed)([^a-z]|$)
 
 @dataclass
 class Cleaned:
-    """Columns that are left, and what was said about the others."""
+    """The columns that are used, and notes about the others."""
 
     X: Any
     notes: list[str] = field(default_factory=list)
@@ -27,7 +27,7 @@ class Cleaned:
 
 
 def clean_columns(frame: Any) -> Cleaned:
-    """Numbers as floats or integers, dates as days, all else as categories.
+    """Convert numbers to floats or integers, dates to days, and everything else to categories.
 
     Text that holds amounts or dates is read as such. Columns of one value and text that never
     repeats are left out: no rule learned from them could apply to another row. Numbers that look
@@ -62,7 +62,7 @@ def clean_columns(frame: Any) -> Cleaned:
 
 @dataclass
 class _Said:
-    """What there is to say about columns, by kind."""
+    """Notes about columns, by kind."""
 
     constant: list[str] = field(default_factory=list)
     unique: list[str] = field(default_factory=list)
@@ -74,20 +74,20 @@ class _Said:
     code: list[str] = field(default_factory=list)
 
     def notes(self) -> list[str]:
-        """One sentence per kind that occurred."""
+        """Return one sentence per kind that occurred."""
         kinds = {
-            "Left out, one value": self.constant,
-            "Left out, a name for every row": self.unique,
+            "Left out, constant": self.constant,
+            "Left out, text that differs in every row": self.unique,
             "Text read as numbers": self.amounts,
-            "Dates, taken as days": self.dates,
+            "Dates, converted to days": self.dates,
             "Parts of dates, added as columns": self.parts,
-            "Infinite numbers, taken as missing": self.infinite,
+            "Infinite numbers, treated as missing": self.infinite,
         }
         return [f"{what}: {', '.join(names)}." for what, names in kinds.items() if names]
 
 
 def _typed(name: str, column: Any, said: _Said) -> dict[str, Any]:
-    """The columns that a column becomes: itself, or days and parts of the calendar."""
+    """Return the columns that replace a column: itself, or days and parts of the calendar."""
     place = code = f"table[{name!r}]"
     if column.dtype == object:
         column = _hashable(column)
@@ -100,7 +100,8 @@ def _typed(name: str, column: Any, said: _Said) -> dict[str, Any]:
             said.code.append(f"{place} = {code}")
         if read.guess:
             said.warnings.append(
-                f"the dates in {name!r} ({read.example}) do not tell day from month; they are read "
+                f"the dates in {name!r} ({read.example}) are ambiguous between day and month; they "
+                "are read "
                 f"{read.guess}"
             )
     if column.dtype.kind in "mM":
@@ -118,7 +119,7 @@ def _typed(name: str, column: Any, said: _Said) -> dict[str, Any]:
 
 
 def is_text(column: Any) -> bool:
-    """Whether a column may hold text; categories were made on purpose and are not read."""
+    """Return whether a column may hold text; pandas categories are kept as they are."""
     import pandas as pd
 
     is_category = isinstance(column.dtype, pd.CategoricalDtype)
@@ -126,7 +127,7 @@ def is_text(column: Any) -> bool:
 
 
 def _plain_numbers(column: Any) -> Any:
-    """NumPy numbers out of pandas' or Arrow's own types; missing values make them floats."""
+    """Convert pandas or Arrow types to NumPy numbers; missing values make them floats."""
     if isinstance(column.dtype, np.dtype):
         return column
     kind: Any = np.float64 if column.isna().any() or column.dtype.kind == "f" else np.int64
@@ -134,7 +135,7 @@ def _plain_numbers(column: Any) -> Any:
 
 
 def _hashable(column: Any) -> Any:
-    """Lists and the like as text."""
+    """Convert unhashable values such as lists to text."""
     try:
         column.nunique()
     except TypeError:
@@ -143,7 +144,7 @@ def _hashable(column: Any) -> Any:
 
 
 def _looks_like_id(name: str, column: Any) -> bool:
-    """Whole numbers, none twice, that count the rows or are called an id."""
+    """Return whether distinct integers number the rows or are named like an id."""
     if column.dtype.kind not in "iu" or column.nunique() < len(column):
         return False
     dense = int(column.max()) - int(column.min()) < 2 * len(column)

@@ -1,4 +1,4 @@
-"""Text that means something else: money, percentages and dates of a user's table."""
+"""Text columns that hold amounts, percentages or dates."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _AMOUNT = re.compile(
 _GROUPED = re.compile(r"\d{1,3}([.,' ])\d{3}(\1\d{3})*")
 _TIME = r"(?:[T ]\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?: ?[AaPp][Mm])?(?:Z|[+-]\d{2}:?\d{2})?)?"
 _MONTH = r"[A-Za-z]{3,9}\.?"
-# what a date looks like -> whether day or month come first, to be tried in this order
+# pattern of a date -> values of ``dayfirst`` to try, in this order
 _DATES = {
     re.compile(rf"\d{{4}}[-/.]\d{{1,2}}[-/.]\d{{1,2}}{_TIME}"): (False,),
     re.compile(rf"\d{{1,2}}\.\d{{1,2}}\.(?:\d{{4}}|\d{{2}}){_TIME}"): (True,),
@@ -31,7 +31,7 @@ _DATES = {
 
 @dataclass(frozen=True)
 class ReadText:
-    """A text column as it was understood.
+    """A text column as it was interpreted.
 
     Attributes
     ----------
@@ -41,9 +41,9 @@ class ReadText:
     example : str
         One of the texts.
     guess : str
-        An assumption that the values do not settle; empty if there was none.
+        An assumption that the values do not confirm; empty if there was none.
     code : str
-        The conversion in pandas, for readers who repeat it; ``{column}`` stands for the column.
+        Pandas code of the conversion; ``{column}`` stands for the column.
     """
 
     values: Any
@@ -124,7 +124,7 @@ def _amount_code(decimal: str, brackets: bool) -> str:
 
 
 def _decimal_of(digits: list[str], money: bool) -> str:
-    """The decimal sign of a column: what follows the groups, or never makes groups of three."""
+    """Return the decimal sign: the last of both signs, or the one without groups of three."""
     both = [text for text in digits if "." in text and "," in text]
     if both:
         return max(".,", key=lambda sign: both[0].rfind(sign))
@@ -183,10 +183,10 @@ def _naive(times: Any) -> list[Any]:
 
 
 def calendar_columns(name: str, column: Any) -> dict[str, Any]:
-    """Days since 1970, and the parts of the calendar that come back in the column.
+    """Return days since 1970, and the parts of the calendar that recur in the column.
 
     The month is added if the dates span more than a year, the weekday if they span more than two
-    weeks, the hour if there are times of the day. The target is not looked at.
+    weeks, the hour if there are times of the day. The target is not used.
     """
     import pandas as pd
 

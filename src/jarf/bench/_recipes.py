@@ -1,4 +1,4 @@
-"""Code that a reader of a comparison can paste: the table read again, the model fitted."""
+"""Code that a reader of a comparison can paste: read the table and fit the model."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class Recipe:
     Attributes
     ----------
     imports : tuple of str
-        Lines.
+        Import lines.
     model : str
-        An expression.
+        An expression that builds the model.
     takes_tables : bool
-        Whether the model takes categories and missing values as they are.
+        Whether the model accepts categories and missing values.
     numbers_classes : bool
         Whether classes must be numbered 0, 1, ...
     """
@@ -42,13 +42,13 @@ class TableRecipe:
     path : str
         Empty for a table in memory.
     options : mapping
-        Of ``pandas.read_csv``, where they are not the default.
+        Options of ``pandas.read_csv`` that differ from the defaults.
     target : str
     drop : sequence of str
     converted : sequence of str
         Lines of code that convert columns of dates or amounts to numbers.
     plain : bool
-        Whether all columns are numbers without gaps.
+        Whether all columns are numeric without missing values.
     """
 
     path: str = ""
@@ -74,7 +74,7 @@ _ENCODE_IMPORTS = (
 
 
 def example_code(recipe: Recipe, table: TableRecipe, task: str, n_trees: int) -> str:
-    """Python that reads the table and fits the model on all of it.
+    """Return Python code that reads the table and fits the model on all rows.
 
     Examples
     --------
