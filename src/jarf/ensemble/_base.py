@@ -1,4 +1,4 @@
-"""What every ensemble of the engine's trees has: a table, limits, leaves, cuts, importances."""
+"""Base of all tree ensembles: table, limits, leaves, cuts and importances."""
 
 from __future__ import annotations
 

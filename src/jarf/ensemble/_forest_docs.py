@@ -9,16 +9,16 @@ _Class = TypeVar("_Class", bound=type)
 
 _LIMITS = """\
 max_depth : int, default=None
-    The depth at which every node is a leaf. None: no limit.
+    Maximum depth of a tree. None: no limit.
 {split}
 min_samples_leaf : int or float, default=1
-    The least number of rows in a leaf, whatever their weights; a float is a fraction.
+    Minimum number of rows in a leaf, whatever their weights; a float is a fraction of the rows.
 min_weight_fraction_leaf : float, default=0.0
-    The least share of a tree's weight in a leaf.
+    Minimum share of a tree's total weight in a leaf.
 max_leaf_nodes : int, default=None
-    With a number, the node that gains most is split next until there are this many leaves.
+    Maximum number of leaves; the node with the largest gain is split next. None: no limit.
 min_impurity_decrease : float, default=0.0
-    A split must lower the impurity, weighted by the node's share, by at least so much."""
+    Minimum decrease of impurity of a split, weighted by the node's share of the rows."""
 
 _SPLIT = """\
 min_samples_split : int or float, default=2
@@ -26,15 +26,14 @@ min_samples_split : int or float, default=2
 
 _AUTOMATIC_SPLIT = """\
 min_samples_split : int, float or "auto", default="auto"
-    A node of fewer rows is a leaf; a float is a fraction of the rows. "auto": what the winners of
-    the race did best with on its held-out rows; 2 without a race."""
+    A node of fewer rows is a leaf; a float is a fraction of the rows. "auto": chosen by the race on
+    its held-out rows; 2 without a race."""
 
 _SAMPLING = """\
 max_samples : int or float, default=None
     Rows drawn for each tree if ``bootstrap``. None: as many as there are; a float is a fraction.
 oob_score : bool or callable, default=False
-    Whether to predict the rows that a tree's bootstrap left out. A callable
-    ``score(y_true, y_pred)`` replaces {score}.
+    Whether to compute the out-of-bag score. A callable ``score(y_true, y_pred)`` replaces {score}.
 n_jobs : int, default=None
     Threads. The result does not depend on them.
 random_state : int, RandomState instance or None, default=None
@@ -43,43 +42,43 @@ verbose : int, default=0
     0: silent. 1: each stage of the fit with its time, and notes. 2: also the progress inside a
     stage, such as the number of trees grown. Written to stderr.
 warm_start : bool, default=False
-    Keep the trees of the last fit and grow ``n_estimators`` in all.
+    Keep the trees of the last fit and grow more, up to ``n_estimators`` in total.
 categorical_features : "from_dtype", None or array-like, default="from_dtype"
     Columns that are categories: those of text or category type in a DataFrame, none, or names,
-    indices or a mask. Categories are plain axes, never part of an oblique direction: one column
-    a level up to 50 levels, cross-fitted target means beyond. The same holds for booleans and
-    for the columns that hold missing numbers apart."""
+    indices or a mask. Categories are never part of an oblique direction. A category of up to 50
+    levels is encoded as one column per level, one of more levels by cross-fitted target means.
+    Booleans and the columns that mark missing values are not part of directions either."""
 
 _CLASS_WEIGHT = """\
 class_weight : dict or "balanced", default=None
-    Weights of the classes, multiplied with the rows' weights."""
+    Weights of the classes, multiplied by the weights of the rows."""
 
 _CRITERION = """\
 criterion : {{"gini", "entropy"}}, default="{criterion}"
-    What a split is judged by."""
+    Measure of the quality of a split."""
 
 _JARF = """\
 preconditioner : JacobianPreconditioner, default=None
-    How H is estimated: surrogate, probes, steps, gamma, number of components and so on. It is
-    copied, not fitted itself. None: ``JacobianPreconditioner()``. Its parameters are set as
-    those of any nested estimator (``preconditioner__step`` in a grid search), if an object was
-    passed. Where it leaves ``n_jobs``, ``random_state`` or ``verbose`` at its default, that of
-    this estimator is used; its ``categorical_features`` must be left at the default.
+    How H is estimated: surrogate, probes, steps, gamma, number of components and so on. A copy of
+    it is fitted. None: ``JacobianPreconditioner()``. If an object is passed, its parameters can be
+    set like those of any nested estimator (``preconditioner__step`` in a grid search). Where it
+    leaves ``n_jobs``, ``random_state`` or ``verbose`` at its default, that of this estimator is
+    used; its ``categorical_features`` must be left at the default.
 share : {"global", "per-tree"}, default="global"
-    One H for all trees, or one for each: the EJOP of tree b then averages the gradients
-    over tree b's bootstrap sample (one surrogate serves all). "per-tree" needs a final
-    ensemble of bootstrapped trees: a random forest, scikit-learn's or ours.
+    One H for all trees, or one per tree: the EJOP of tree b then averages the gradients over tree
+    b's bootstrap sample (all share one surrogate). "per-tree" needs a final ensemble of
+    bootstrapped trees: a random forest, scikit-learn's or ours.
 n_estimators : int, default=200
-    Trees of the default final forest; not used where ``estimator`` is given.
+    Trees of the default final forest; ignored if ``estimator`` is given.
 min_weight_fraction_leaf : float, default=0.0
-    Least share of the weight in a leaf of the default final forest; not used where
-    ``estimator`` is given.
+    Minimum share of the weight in a leaf of the default final forest; ignored if ``estimator`` is
+    given.
 categorical_features : "from_dtype", None or array-like, default="from_dtype"
     Columns that are categories: those of text or category type in a DataFrame, none, or names,
-    indices or a mask. The preconditioner's ``categorical`` says what H does with them.
+    indices or a mask. The preconditioner's ``categorical`` determines how H treats them.
 n_jobs : int, default=None
-    Threads for the surrogate, the gradients and the final ensemble, where these set none
-    themselves. The result does not depend on them.
+    Threads for the surrogate, the gradients and the final ensemble, unless they set their own. The
+    result does not depend on them.
 random_state : int, RandomState instance or None, default=None
     Seeds the surrogate, the choice of probes and the final ensemble.
 verbose : int, default=0
@@ -103,7 +102,7 @@ feature_names_in_ : ndarray of shape (n_features,)
 
 _ATTRIBUTES = """\
 feature_importances_ : ndarray of shape (n_features,)
-    Decrease of impurity, credited to the original columns through the cuts' weights.
+    Mean decrease in impurity, attributed to the original columns through the weights of the cuts.
 forest_ : Forest
     The arrays of all trees, over the encoded columns of ``table_``.
 table_ : TableEncoder
@@ -129,7 +128,7 @@ oob_prediction_ : ndarray of shape (n_samples,)
 
 
 def documented(cls: _Class) -> _Class:
-    """Fill the marks of a class docstring that stand for shared text.
+    """Replace the placeholders of a class docstring by shared text.
 
     They are <criterion>, <limits>, <sampling>, <attributes>, <jarf> and <jarf attributes>.
 
@@ -161,7 +160,7 @@ def documented(cls: _Class) -> _Class:
 
 
 def _entries(text: str, keep: Callable[[str], bool]) -> list[str]:
-    """The lines of those entries whose names are to be kept."""
+    """Return the lines of the entries whose names are kept."""
     lines, kept = [], False
     for line in text.splitlines():
         if not line.startswith(" "):

@@ -1,8 +1,7 @@
-"""What comes in -> columns: a name for messages, a kind, and values with one sign for missing.
+"""Input -> columns: a name for messages, a kind, and values with one marker for missing.
 
-Frames are read through narwhals, column by column, so that pandas, polars and whatever else it
-knows come out alike; NumPy's own numbers in pandas are taken as they are. Arrays of objects are
-read the same way.
+Frames are read through narwhals, column by column, so that pandas, polars and other frames give the
+same result; NumPy numbers in pandas are used directly. Arrays of objects are read the same way.
 """
 
 from __future__ import annotations
@@ -181,8 +180,8 @@ def _read_series(nw, series, narrow: bool) -> Column:
         refuse_dates(label, series.to_native().dtype)
     if dtype.is_nested():
         raise ValueError(
-            f"The {label} holds nested values ({series.to_native().dtype}). Spread them over "
-            "columns of their own, or drop it."
+            f"The {label} holds nested values ({series.to_native().dtype}). Expand them into "
+            "separate columns, or drop it."
         )
     return _read_objects(label, _or_none(series.to_list(), missing))
 
@@ -204,7 +203,7 @@ def _empty(label: str, n_rows: int) -> Column:
 
 
 def _read_objects(label: str, values: list) -> Column:
-    """Say what a column of Python objects is from the types that occur in it."""
+    """Determine the kind of a column of Python objects from their types."""
     values = [None if is_missing(value) else value for value in values]
     types = {type(value) for value in values} - {type(None)}
     if not types:

@@ -1,4 +1,4 @@
-"""The training matrix as the grower wants it: column after column, with bins of its values."""
+"""The training matrix in the grower's form: column by column, with bins of its values."""
 
 from __future__ import annotations
 

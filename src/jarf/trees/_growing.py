@@ -29,7 +29,7 @@ DRAWN_AT_ONCE = 2**16
 
 @dataclass(frozen=True)
 class Limits:
-    """When a node is split no further. Names and meanings are those of the estimators."""
+    """Limits on splitting nodes, with the names and meanings of the estimators' parameters."""
 
     max_depth: int | None = None
     max_leaf_nodes: int | None = None
@@ -153,7 +153,7 @@ def grow_trees(
         ``plan_of(seed) -> TreePlan``.
     target : ClassTarget, ResponseTarget or NewtonTarget
     weights : ndarray of shape (n_rows,)
-        Multiplied with the counts of each tree's bootstrap sample.
+        Multiplied by the counts of each tree's bootstrap sample.
     seeds : ndarray of int64
     limits : Limits
     n_jobs : int, default=None
@@ -161,7 +161,7 @@ def grow_trees(
     progress : callable, default=None
         Called with a line of text after every tenth of the trees.
     keep_leaves : bool, default=False
-        Whether trees say which leaf each training row reached.
+        Whether to keep the leaf that each training row reached.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""The error of a tree ensemble whose format is known but not understood."""
+"""The error for tree ensembles that cannot be read."""
 
 
 class UnreadableTrees(ValueError):

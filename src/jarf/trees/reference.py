@@ -1,7 +1,7 @@
 """The grower and the predictor of ``native/`` in plain Python, under the same names.
 
-Slow and short: it says what the kernels compute. Candidates, arithmetic and ties are the same, so
-that trees come out the same; only the histograms of large nodes are missing, all are searched
+Slow and short: it defines what the kernels compute. Candidates, arithmetic and ties are the same,
+so that trees come out the same; only the histograms of large nodes are missing, all are searched
 exactly. ``JARF_NO_NATIVE=1`` runs the forests on it.
 """
 
@@ -56,7 +56,7 @@ __all__ = [
 
 
 class TrainingColumns(NamedTuple):
-    """The training matrix, one row a column; bins are not used."""
+    """The training matrix, one row per column; bins are not used."""
 
     values: np.ndarray
     codes: np.ndarray
@@ -89,7 +89,7 @@ def Limits(
     histogram_from: int,
     sample_from: int,
 ) -> SimpleNamespace:
-    """When a node is split no further, under the names of the estimators."""
+    """Limits on splitting nodes, with the names of the estimators' parameters."""
     return SimpleNamespace(**locals())
 
 
