@@ -91,7 +91,7 @@ def test_limits_on_rows_and_columns_are_said(monkeypatch):
         ({"churn": 1.0}, {"task": "regression"}, "the same number in every row"),
         ({"churn": [np.inf, *range(199)]}, {"task": "regression"}, "infinite"),
         ({}, {"task": "ranking"}, "not 'ranking'"),
-        ({"copy": FRAME["churn"] == "yes"}, {}, "'copy' tells the target 'churn' exactly"),
+        ({"copy": FRAME["churn"] == "yes"}, {}, "'copy' determines the target 'churn' exactly"),
         ({}, {"drop": ["nope"]}, "no column 'nope' to drop"),
         ({}, {"drop": ["income", "debt", "kind", "price"]}, "no column is left"),
         ({}, {"rows": -1}, "rows must be at least 0"),

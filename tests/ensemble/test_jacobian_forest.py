@@ -312,7 +312,7 @@ def test_without_axes_it_is_a_canonical_correlation_forest():
     canonical = JacobianForestClassifier(5, geometry="canonical", random_state=3).fit(X, y)
     published = CanonicalCorrelationForestClassifier(5, random_state=3).fit(X, y)
     np.testing.assert_array_equal(canonical.predict_proba(X), published.predict_proba(X))
-    with pytest.raises(ValueError, match="Without axes"):
+    with pytest.raises(ValueError, match="axes=False"):
         Geometry("nothing", axes=False)
 
 

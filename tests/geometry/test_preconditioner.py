@@ -107,7 +107,7 @@ def test_components_are_projections_on_leading_eigenvectors(n_components):
     whole = fitted()
     expected = StandardScaler().fit_transform(X) @ whole.eigenvectors_[:, :n_components]
     np.testing.assert_allclose(model.transform(X), expected)
-    with pytest.raises(ValueError, match="cannot be undone"):
+    with pytest.raises(ValueError, match="cannot be inverted"):
         model.inverse_transform(model.transform(X))
 
 
