@@ -164,7 +164,7 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
             run.advance(1)
             score.append(run.training_loss())
             if done % max(1, n_rounds // 10) == 0:
-                stages.note(f"{done} of {n_rounds} rounds, training loss {score[-1]:.5g}")
+                stages.detail(f"{done} of {n_rounds} rounds, training loss {score[-1]:.5g}")
         kept = self.train_score_ if hasattr(self, "train_score_") and run.n_before else []
         self.train_score_ = np.concatenate([kept, -np.array(score)])
 
@@ -241,7 +241,7 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
             stopping,
             loss.title,
             self.n_jobs,
-            stages.note,
+            stages.detail,
         )
 
     def _prepare(

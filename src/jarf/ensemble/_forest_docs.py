@@ -102,22 +102,23 @@ feature_names_in_ : ndarray of shape (n_features,)
 
 _BOOSTING = """\
 learning_rate : float, default=0.05
-    What each tree's leaves are multiplied with.
+    Factor of the leaf values of each tree.
 max_iter : int, default=2000
-    The most rounds; with early stopping the number is found on rows held out.
+    Maximum number of rounds; early stopping finds the number on held-out rows.
 max_leaf_nodes : int or None, default=16
-    The most leaves of a tree: the node that gains most is split next. None: no limit.
+    Maximum number of leaves of a tree; the node with the largest gain is split next. None: no
+    limit.
 max_depth : int or None, default=6
-    The depth at which every node is a leaf. None: no limit.
+    Maximum depth of a tree. None: no limit.
 min_samples_leaf : int, default=5
-    The least number of rows in a leaf, whatever their weights.
+    Minimum number of rows in a leaf, whatever their weights.
 l2_regularization : float, default=1.0
     Added to the sum of hessians of a leaf.
 max_features : float, default=1.0
-    Share of the columns that a node tries as axes, drawn anew in every node.
+    Share of the columns that a node tries as axes, drawn at random in every node.
 subsample : float, default=0.8
-    Share of the rows that a tree sees, drawn anew in every round. With 1.0 a row of weight two
-    counts exactly as two rows.
+    Share of the rows that a tree sees, drawn at random in every round. With 1.0, a row of weight
+    two counts exactly as two rows.
 geometry : {"auto", "fast", ...}, Cycle, Geometry or list, default="auto"
     "auto" holds the race. "fast" skips it and takes the geometry that does best on average. A
     name of :data:`jarf.ensemble.CYCLES`, "axes" among them, or a :class:`jarf.ensemble.Cycle` or
@@ -128,19 +129,19 @@ surrogate_rows : int or None, default=50_000
     are taken at every row.
 categorical_features : "from_dtype", None or array-like, default="from_dtype"
     Columns that are categories: those of text or category type in a DataFrame, none, or names,
-    indices or a mask. Categories are plain axes, never part of an oblique direction: one column
-    a level up to 50 levels, cross-fitted target means beyond. The same holds for booleans and
-    for the columns that hold missing numbers apart.
+    indices or a mask. Categories are never part of an oblique direction. A category of up to 50
+    levels is encoded as one column per level, one of more levels by cross-fitted target means.
+    Booleans and the columns that mark missing values are not part of directions either.
 early_stopping : "auto" or bool, default="auto"
-    Whether the number of rounds is found on rows held out; the final model then learns from all
-    rows. "auto": from 20 rows on. Fewer rows get at most 100 rounds.
+    Whether to find the number of rounds on held-out rows; the final model is then fitted on all
+    rows. "auto": if there are at least 20 rows. Smaller tables get at most 100 rounds.
 scoring : str, callable or None, default="loss"
-    What early stopping looks at: "loss" (or None), the name of a scorer of scikit-learn, or a
-    scorer ``(estimator, X, y, sample_weight=...)``, which may look at predictions only.
+    The score for early stopping: "loss" (or None), the name of a scikit-learn scorer, or a scorer
+    ``(estimator, X, y, sample_weight=...)``, which may use predictions only.
 validation_fraction : float, default=0.2
-    Share of the rows held out. Fewer than 1,500 rows are held out in turn, in five folds.
+    Share of the rows held out. Tables of fewer than 1,500 rows are held out in turn, in five folds.
 n_iter_no_change : int, default=50
-    So many rounds without a better held-out score end the search.
+    Number of rounds without a better held-out score that end the search.
 tol : float, default=1e-7
     A score must be better by more than this.
 warm_start : bool, default=False
@@ -150,29 +151,29 @@ n_jobs : int, default=None
     Threads: folds and geometries of the race, surrogates and predictions. The result does not
     depend on them.
 verbose : int, default=0
-    Positive: show the race, each stage with its time, and a line for every tenth of the rounds,
-    on stderr.
+    0: silent. 1: each stage of the fit with its time, and notes. 2: also the rounds of the race and
+    a line per tenth of the boosting rounds. Written to stderr.
 random_state : int, RandomState instance or None, default=None
-    Seeds the rows held out, the surrogates and what each tree draws."""
+    Seeds the held-out rows, the surrogates and the random choices of each tree."""
 
 _BOOSTING_ATTRIBUTES = """\
 geometry_ : Cycle
-    What the rounds tried, in turn.
+    The geometries that the rounds use in turn.
 race_ : RaceResult
     Which geometry won, by how much, and whether that is more than noise; print it. Set only if
     ``geometry`` is "auto" or a list.
 n_iter_ : int
     The number of rounds.
 train_score_ : ndarray of shape (n_iter_ + 1,)
-    Minus the mean loss on the training rows, before the first round and after each. Responses
-    are divided by their standard deviation first, but for "poisson" and "gamma".
+    Negative mean loss on the training rows, before the first round and after each. Responses are
+    divided by their standard deviation first, except for "poisson" and "gamma".
 validation_score_ : ndarray
-    With early stopping: the same, or ``scoring``, on the rows held out, for all rounds that were
-    tried there.
+    With early stopping: the same, or ``scoring``, on the held-out rows, for all rounds that were
+    tried.
 stage_times_ : dict
     Seconds spent on "race" or "early stopping" and on "fit".
 feature_importances_ : ndarray of shape (n_features,)
-    Decrease of the loss, credited to the original columns through the cuts' weights.
+    Decrease of the loss, attributed to the original columns through the weights of the cuts.
 forest_ : Forest
     The arrays of all trees, over the encoded columns of ``table_``.
 table_ : TableEncoder
