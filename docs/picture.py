@@ -14,7 +14,8 @@ def main() -> None:
     """Run the quickstart once per theme and store its figure in ``_static``."""
     for theme, colour in TEXT.items():
         style = dict.fromkeys(
-            ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"), colour
+            ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"),
+            colour,
         )
         with mpl.rc_context(style):
             figure = runpy.run_path(str(HERE.parent / "examples" / "1_quickstart.py"))["figure"]

@@ -40,6 +40,15 @@ class Comparison:
         The finding in sentences.
     scores : dict of str to float
         Mean of the deciding metric over the splits, by method, the best first.
+
+    Examples
+    --------
+    >>> from jarf.bench import compare
+    >>> from sklearn.datasets import load_iris
+    >>> table = load_iris(as_frame=True).frame
+    >>> found = compare(table, "target", methods=["RF"], cv=2, repeats=1, n_trees=5)
+    >>> list(found.scores), found.html().startswith("<!doctype html>")
+    (['RF'], True)
     """
 
     def __init__(self, summary: dict[str, Any]):

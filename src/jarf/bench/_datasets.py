@@ -30,6 +30,13 @@ class Table:
         Where the rows came from, for the record.
     partial : bool
         Whether only a part of the registered rows was found.
+
+    Examples
+    --------
+    >>> from jarf.bench import get_dataset, load_table
+    >>> table = load_table(get_dataset("iris"))
+    >>> table.X.shape, table.y.shape
+    ((150, 4), (150,))
     """
 
     X: Any
@@ -68,6 +75,13 @@ class Dataset:
         Numbers an experiment may need, such as the angle of a simulated boundary.
     split_key : str
         What the splits depend on in addition to the seed; empty: the name.
+
+    Examples
+    --------
+    >>> from jarf.bench import get_dataset
+    >>> iris = get_dataset("iris")
+    >>> iris.task, iris.n_rows
+    ('classification', 150)
     """
 
     name: str

@@ -9,7 +9,18 @@ __all__ = ["TableError", "drop_hint"]
 
 
 class TableError(ValueError):
-    """A table cannot be read or cannot be used for a comparison."""
+    """A table cannot be read or cannot be used for a comparison.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from jarf.bench import TableError, compare
+    >>> try:
+    ...     compare(pd.DataFrame({"a": [1, 2]}), "b")
+    ... except TableError as error:
+    ...     "no column 'b'" in str(error)
+    True
+    """
 
 
 def drop_hint(names: Iterable[str]) -> str:

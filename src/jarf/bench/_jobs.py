@@ -37,7 +37,14 @@ _PACKAGES = (
 
 @dataclass(frozen=True, order=True)
 class Job:
-    """A fit to run. Experiments that need the same fit share the same job."""
+    """A fit to run. Experiments that need the same fit share the same job.
+
+    Examples
+    --------
+    >>> from jarf.bench import Job
+    >>> Job("iris", "RF", repeat=1).key
+    ('iris', 'RF', '', 1, 0, 0, 0)
+    """
 
     dataset: str
     method: str

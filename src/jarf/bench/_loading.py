@@ -27,7 +27,17 @@ _DOWNLOAD_ERRORS = (OSError, ValueError, EOFError, KeyError, HTTPException, zlib
 
 
 class DatasetError(RuntimeError):
-    """A dataset cannot be found or does not match the registry."""
+    """A dataset cannot be found or does not match the registry.
+
+    Examples
+    --------
+    >>> from jarf.bench import Dataset, DatasetError, load_table
+    >>> try:
+    ...     load_table(Dataset("nowhere", "regression"))
+    ... except DatasetError as error:
+    ...     print(str(error)[:16])
+    nowhere: no file
+    """
 
 
 def data_folder(folder: str | os.PathLike[str] | None = None) -> Path | None:

@@ -47,6 +47,13 @@ class Setting:
         Training rows.
     slow_probes : int
         Maximum number of probes for a surrogate that is evaluated point by point.
+
+    Examples
+    --------
+    >>> from jarf.bench import Setting, get_method
+    >>> forest = get_method("RF").build(Setting("regression", n_trees=20))
+    >>> forest.n_estimators
+    20
     """
 
     task: str
@@ -65,7 +72,15 @@ class Setting:
 
 @dataclass(frozen=True)
 class Fit:
-    """A fitted model and its split, passed to a method's ``inspect`` after timing has ended."""
+    """A fitted model and its split, passed to a method's ``inspect`` after timing has ended.
+
+    Examples
+    --------
+    >>> from jarf.bench import Fit, Setting
+    >>> fit = Fit(model=None, split=None, setting=Setting("regression"))
+    >>> fit.setting.classification
+    False
+    """
 
     model: Any
     split: Any
@@ -98,6 +113,13 @@ class Method:
         Packages that must be installed; otherwise the method is listed as left out.
     recipe : Recipe or None
         Code with which a user builds the model outside the benchmark.
+
+    Examples
+    --------
+    >>> from jarf.bench import get_method
+    >>> method = get_method("XGB")
+    >>> sorted(method.grid), method.requires
+    (['learning_rate', 'max_depth', 'reg_lambda'], ('xgboost',))
     """
 
     name: str

@@ -57,6 +57,15 @@ class Progress:
         Rows of earlier runs, for the estimate.
     stream : text stream or None
         None means stderr. On a terminal one line is updated; a file gets a line every half minute.
+
+    Examples
+    --------
+    >>> import io
+    >>> from jarf.bench import Progress, ResultRow
+    >>> shown = io.StringIO()
+    >>> Progress(1, stream=shown)(ResultRow("iris", "RF", "", 0, 0, 0, 0), [])
+    >>> shown.getvalue().strip()
+    '1/1 fits'
     """
 
     def __init__(

@@ -37,6 +37,13 @@ class Split:
     -1 and always counts as wrong. A numeric target is standardised by the training half. ``n_rows``
     is the number of rows of the dataset, 0 for a simulation; ``bayes`` is then Cohen's kappa of the
     best possible classifier on these test rows, if known.
+
+    Examples
+    --------
+    >>> from jarf.bench import get_budget, get_dataset, make_split
+    >>> split = make_split(get_dataset("iris"), 0, 0, get_budget("quick"), seed=0)
+    >>> split.X_train.shape, split.n_classes
+    ((75, 4), 3)
     """
 
     X_train: Any

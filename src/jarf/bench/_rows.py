@@ -25,7 +25,17 @@ _TAIL = re.compile(rb',"crc":"([0-9a-f]{8})"}\Z')
 
 
 class StoreError(RuntimeError):
-    """The results folder cannot be read or written, or belongs to another run."""
+    """The results folder cannot be read or written, or belongs to another run.
+
+    Examples
+    --------
+    >>> from jarf.bench import StoreError, read_rows
+    >>> try:
+    ...     read_rows("no-such-folder")
+    ... except StoreError as error:
+    ...     print(error)
+    no-such-folder holds no results (no rows.jsonl)
+    """
 
 
 @dataclass(frozen=True)
@@ -73,6 +83,13 @@ class ResultRow:
     versions : mapping of str to str
     when : str
         End of the fit, UTC.
+
+    Examples
+    --------
+    >>> from jarf.bench import ResultRow
+    >>> row = ResultRow("iris", "RF", "", 0, 1, 0, 0)
+    >>> row.ok, row.key[:2]
+    (True, ('iris', 'RF'))
     """
 
     dataset: str

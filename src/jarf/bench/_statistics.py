@@ -98,7 +98,15 @@ def worse_by_se(differences: Any) -> bool:
 
 @dataclass(frozen=True)
 class PairedTest:
-    """A mean difference over splits, its standard error, its 95 % interval and its p-value."""
+    """A mean difference over splits, its standard error, its 95 % interval and its p-value.
+
+    Examples
+    --------
+    >>> from jarf.bench import corrected_t_test
+    >>> found = corrected_t_test([0.02, 0.03, 0.01, 0.02, 0.03], test_share=0.25)
+    >>> round(found.mean, 3), found.p < 0.05
+    (0.022, True)
+    """
 
     mean: float
     se: float

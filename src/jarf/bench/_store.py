@@ -128,6 +128,16 @@ class ResultStore:
         for the numbers of repeats, which only add rows.
     environment : dict or None
         One entry of ``environment.json`` per different environment that added rows.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from jarf.bench import ResultRow, ResultStore, load_rows
+    >>> with TemporaryDirectory() as folder:
+    ...     with ResultStore(folder, {}) as store:
+    ...         store.append(ResultRow("iris", "RF", "", 0, 0, 0, 0))
+    ...     len(load_rows(folder))
+    1
     """
 
     def __init__(

@@ -33,7 +33,16 @@ __all__ = ["Study", "plan_study", "reproduce"]
 
 @dataclass
 class Study:
-    """A planned run: its jobs, and what was left out."""
+    """A planned run: its jobs, and what was left out.
+
+    Examples
+    --------
+    >>> from jarf.bench import plan_study
+    >>> choice = {"only": ["classification"], "datasets": ["iris"], "methods": ["RF"]}
+    >>> study = plan_study("quick", **choice)
+    >>> study.experiments, {job.dataset for job in study.jobs}
+    (['classification'], {'iris'})
+    """
 
     budget: Budget
     experiments: list[str]

@@ -40,7 +40,15 @@ from jarf.trees import (
 
 
 class BaggedForest(TreeEnsemble, metaclass=ABCMeta):
-    """Base of all forests. A subclass defines how its trees grow."""
+    """Base of all forests. A subclass defines how its trees grow.
+
+    Examples
+    --------
+    >>> from jarf import JacobianForestClassifier
+    >>> from jarf.ensemble import BaggedForest
+    >>> issubclass(JacobianForestClassifier, BaggedForest)
+    True
+    """
 
     n_estimators: int
     warm_start: bool

@@ -15,7 +15,18 @@ from jarf.trees import Forest, SplitNormals
 
 
 class TreeEnsemble(BaseEstimator):
-    """Base of all estimators whose trees are grown by the engine, bagged or boosted."""
+    """Base of all estimators whose trees are grown by the engine, bagged or boosted.
+
+    Examples
+    --------
+    >>> from jarf import AxisForestClassifier
+    >>> from jarf.ensemble import TreeEnsemble
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = AxisForestClassifier(5, random_state=0).fit(X, y)
+    >>> isinstance(model, TreeEnsemble), model.apply(X).shape
+    (True, (150, 5))
+    """
 
     max_features: Any
     max_depth: int | None

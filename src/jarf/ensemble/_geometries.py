@@ -31,6 +31,17 @@ class Geometry:
     axes : bool, default=True
         False: a node tries its local directions only, and all of them, as in a canonical
         correlation forest.
+
+    Examples
+    --------
+    >>> from jarf import JacobianForestRegressor
+    >>> from jarf.ensemble import Geometry
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> mine = Geometry("mine", sources=("forest",), n_loadings=2)
+    >>> model = JacobianForestRegressor(10, geometry=mine, random_state=0).fit(X, y)
+    >>> model.geometry_.name
+    'mine'
     """
 
     name: str

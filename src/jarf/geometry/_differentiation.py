@@ -33,6 +33,15 @@ class Differentiation:
     outputs : {"observed", "all"}
     moves : ndarray of shape (n_features,) of bool
         Features that take part.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from jarf import JacobianPreconditioner
+    >>> X = np.random.default_rng(0).normal(size=(100, 3))
+    >>> model = JacobianPreconditioner(random_state=0).fit(X, X[:, 0])
+    >>> model.learned_.differentiation().ejop(X[:10], X[:10, 0]).n_probes
+    10
     """
 
     surrogate: Any

@@ -46,6 +46,15 @@ class Learned:
         How differences are taken; see :class:`JacobianPreconditioner`.
     surrogate : estimator, default=None
         Fitted. None in a model that was loaded from a file.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from jarf import JacobianPreconditioner
+    >>> X = np.random.default_rng(0).normal(size=(100, 3))
+    >>> learned = JacobianPreconditioner(random_state=0).fit(X, X[:, 0]).learned_
+    >>> learned.steps.shape, bool(learned.moves.all())
+    ((3,), True)
     """
 
     mean: np.ndarray

@@ -90,6 +90,14 @@ class LinearMap:
     mean, scale : ndarray of shape (n_features,)
     matrix : ndarray or LowRankPreconditioner, (n_features, n_components), default=None
         None only standardises.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from jarf.geometry import LinearMap
+    >>> linear = LinearMap(np.array([1.0, 1.0]), np.array([2.0, 1.0]), np.eye(2))
+    >>> linear.transform(np.array([[3.0, 4.0]]))
+    array([[1., 3.]])
     """
 
     mean: np.ndarray

@@ -27,6 +27,16 @@ class LowRankPreconditioner:
         G, already divided by the root of weight times unit; zero where a feature does not move.
     diagonal : ndarray of shape (n_features,)
         ``gamma / unit`` for the features that move, 1 for the others.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> from jarf.geometry import LowRankPreconditioner
+    >>> H = LowRankPreconditioner(csr_array([[1.0, 2.0]]), np.array([0.5, 0.5]))
+    >>> np.eye(2) @ H
+    array([[1.5, 2. ],
+           [2. , 4.5]])
     """
 
     factor: csr_array

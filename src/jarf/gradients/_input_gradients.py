@@ -26,7 +26,16 @@ BLOCK_ROWS = 256
 
 @dataclass(frozen=True)
 class Differences:
-    """How gradients are computed: the steps, the range of the data and the rules."""
+    """How gradients are computed: the steps, the range of the data and the rules.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from jarf.gradients import Differences
+    >>> rule = Differences(np.array([0.5]), np.array([0.0]), np.array([1.0]))
+    >>> [side.tolist() for side in rule.positions(np.array([[0.5]]))]
+    [[[0.75]], [[0.25]]]
+    """
 
     steps: np.ndarray
     low: np.ndarray

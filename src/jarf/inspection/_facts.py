@@ -51,6 +51,14 @@ class EJOPFacts:
     column_names : ndarray of str
     sensitivities : ndarray of shape (n_columns,)
         NaN for columns that were not differentiated.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from jarf.inspection import facts_of_ejop
+    >>> facts = facts_of_ejop(np.diag([4.0, 1.0]), ["income", "debt"])
+    >>> facts.eigenvalues, facts.direction_text(0)
+    (array([4., 1.]), '1.0 income + ...')
     """
 
     eigenvalues: np.ndarray

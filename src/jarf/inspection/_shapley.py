@@ -34,6 +34,17 @@ class ShapleyValues:
         Sampling error of random orders; zero if values are exact.
     exact : bool
     feature_names : ndarray of str
+
+    Examples
+    --------
+    >>> from jarf import AxisForestRegressor
+    >>> from jarf.inspection import shapley_values
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = AxisForestRegressor(5, random_state=0).fit(X[:, :3], y)
+    >>> found = shapley_values(model, X[:4, :3], X[::40, :3])
+    >>> found.values.shape, found.exact
+    ((4, 3), True)
     """
 
     values: np.ndarray

@@ -54,6 +54,16 @@ class Wording:
         Standard deviations of the encoded columns; terms with larger spread come first.
     digits : int
     max_terms : int or None
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from jarf import AxisForestRegressor
+    >>> from jarf.inspection import Wording
+    >>> X = np.random.default_rng(0).normal(size=(50, 2))
+    >>> model = AxisForestRegressor(2, random_state=0).fit(X, X[:, 0])
+    >>> Wording(model, np.ones(2), digits=2, max_terms=None).cut(np.array([0.6, -0.8]), 0.5)
+    '-0.80 x1 + 0.60 x0 <= 0.5'
     """
 
     def __init__(self, model: Any, scales: np.ndarray, digits: int, max_terms: int | None):

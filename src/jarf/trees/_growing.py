@@ -29,7 +29,14 @@ DRAWN_AT_ONCE = 2**16
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits on splitting nodes, with the names and meanings of the estimators' parameters."""
+    """Limits on splitting nodes, with the names and meanings of the estimators' parameters.
+
+    Examples
+    --------
+    >>> from jarf.trees import Limits
+    >>> Limits(max_depth=3).max_depth
+    3
+    """
 
     max_depth: int | None = None
     max_leaf_nodes: int | None = None
@@ -56,6 +63,13 @@ class TreePlan:
         A proposal of the engine: what draws a node's candidates.
     n_draws : int or None, default=None
         Size of the tree's bootstrap sample; None: every row once.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from jarf.trees import TreePlan, make_columns
+    >>> TreePlan(make_columns(np.zeros((5, 2), np.float32)), proposal=None).n_draws is None
+    True
     """
 
     columns: Columns

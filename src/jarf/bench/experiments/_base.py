@@ -110,7 +110,14 @@ class Column:
 
 @dataclass
 class ResultTable:
-    """Numbers by row and column, with notes for the reader."""
+    """Numbers by row and column, with notes for the reader.
+
+    Examples
+    --------
+    >>> from jarf.bench import ResultTable
+    >>> ResultTable("scores", "Scores", [], [], {}).as_dict()["title"]
+    'Scores'
+    """
 
     id: str
     title: str
@@ -189,6 +196,12 @@ class Experiment:
         ``plan(plan) -> jobs``.
     tables : callable
         ``tables(results) -> list of ResultTable``.
+
+    Examples
+    --------
+    >>> from jarf.bench import EXPERIMENTS
+    >>> EXPERIMENTS["classification"].name
+    'classification'
     """
 
     name: str
@@ -210,6 +223,13 @@ class Results:
         As read by `load_rows`.
     settings : mapping
         The stored settings of the run.
+
+    Examples
+    --------
+    >>> from jarf.bench import ResultRow, Results
+    >>> row = ResultRow("iris", "RF", "", 0, 0, 0, 0, task="classification", metrics={"kappa": 0.9})
+    >>> Results([row], {}).cell("iris", "RF", "kappa").value
+    0.9
     """
 
     def __init__(self, rows: Iterable[ResultRow], settings: Mapping[str, Any] | None = None):
