@@ -1,4 +1,4 @@
-"""Every estimator takes the table as it comes."""
+"""Every estimator accepts raw tables."""
 
 import numpy as np
 import pandas as pd
