@@ -27,7 +27,8 @@ class _EJOPDisplay(Display):
         estimator : JacobianPreconditioner, JARF, or an oblique or Jacobian forest
         X, y : default=None
             Needed only for a forest, which has no EJOP of its own: its predictions are
-            differentiated at 500 of these rows at most. Without ``y``, all classes are.
+            differentiated at 500 of these rows at most, over steps of one robust standard
+            deviation. Without ``y``, all classes are.
         preconditioner : JacobianPreconditioner or JARF, default=None
             Whose EJOP to draw instead.
         ax : matplotlib axes, default=None

@@ -32,6 +32,9 @@ from jarf.table import TableEncoder
 
 # A model without its own EJOP is differentiated at this many rows at most.
 MAX_PROBES = 500
+# Its steps are this many robust standard deviations: short steps measure the jumps of a forest,
+# which are as frequent along columns of noise.
+STEP = 1.0
 
 
 @dataclass(frozen=True)
@@ -204,7 +207,7 @@ def _of_model(model: Any, X, y) -> EJOPFacts:
     moves = model.table_.is_number
     std = column_std(matrix)
     scale = np.where(std > 0, std, 1.0)
-    steps = np.where(moves, difference_steps(matrix), 0.0)
+    steps = np.where(moves, difference_steps(matrix, STEP), 0.0)
     rows = np.arange(0, len(matrix), -(-len(matrix) // MAX_PROBES))
     kind = _Classes if hasattr(model, "classes_") else _Numbers
     differences = Differences(
