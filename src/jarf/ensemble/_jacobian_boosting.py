@@ -237,7 +237,7 @@ class JacobianBoostingClassifier(ClassifierMixin, JacobianBoosting):
 
 @documented
 class JacobianBoostingRegressor(RegressorMixin, JacobianBoosting):
-    """Gradient boosting of responses whose cuts follow the gradients of models, where that helps.
+    """Gradient boosting of responses whose cuts follow the gradients of models, if that helps.
 
     See :class:`JacobianBoostingClassifier`.
 
@@ -245,9 +245,9 @@ class JacobianBoostingRegressor(RegressorMixin, JacobianBoosting):
     ----------
     loss : {"squared_error", "absolute_error", "huber", "quantile", "poisson", "gamma"}, \
 default="squared_error"
-        What is minimised. Leaves of "absolute_error", "huber" and "quantile" are refitted with
-        the rows they hold; "huber" is linear for the largest tenth of the residuals; "poisson"
-        and "gamma" predict the exponential of the trees' sum.
+        The loss. Leaves of "absolute_error", "huber" and "quantile" are refitted with the rows they
+        hold; "huber" is linear for the largest tenth of the residuals; "poisson" and "gamma"
+        predict the exponential of the trees' sum.
     quantile : float, default=None
         The quantile that ``loss="quantile"`` predicts.
     <boosting>
@@ -436,7 +436,7 @@ default="squared_error"
 
 
 class _Answers(RegressorMixin):
-    """A stand-in for an estimator: scorers ask it for answers by the number of the row."""
+    """Stands in for an estimator in scorers; rows are given by number."""
 
     def __init__(self, answers: np.ndarray):
         self.answers = answers

@@ -35,9 +35,9 @@ from jarf.trees import (
     stream,
 )
 
-# Before these rounds the gradients of the model so far are brought up to date.
+# Before these rounds the gradients of the model so far are updated.
 OWN_FROM = (25, 60, 120, 240, 480, 960, 1920, 3840)
-# Nodes of at least so many rows are searched in histograms.
+# Nodes of at least this many rows are searched in histograms.
 HISTOGRAM_FROM = 64
 # A leaf moves a logarithm by no more than this, before the learning rate.
 MOST_LOG_STEP = 5.0
@@ -132,7 +132,7 @@ class Scored:
         As the loss takes it.
     weights : ndarray of shape (n,)
     measure : callable, default=None
-        ``measure(raw, y, weights) -> float``, the less the better; None: the loss.
+        ``measure(raw, y, weights) -> float``, lower is better; None: the loss.
     """
 
     X: np.ndarray
@@ -148,7 +148,7 @@ class Scored:
 
 
 class Rounds:
-    """A booster that grows round by round, and what it answers at rows held out.
+    """A booster that grows round by round, and its predictions at held-out rows.
 
     Parameters
     ----------
@@ -255,7 +255,7 @@ class Rounds:
             self._add(self._finished(tree, steps, weights))
 
     def _one_sum(self, steps: NewtonTarget) -> NewtonTarget:
-        """Add the gradients of several outputs with random factors: what splits are judged by.
+        """Add the gradients of several outputs with random factors, to evaluate splits.
 
         Over the rounds all outputs have their turn. Leaves hold the steps of every output.
         """
