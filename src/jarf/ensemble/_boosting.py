@@ -307,8 +307,7 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
         """Return it in the units that boosting works in."""
         return forest
 
-    # --- predictions
-    # ---------------------------------------------------------------------------------
+    # --- predictions -----------------------------------------------------------------------------
 
     def _predictions(self, X) -> np.ndarray:
         """Return the predictions: (n_samples, n_outputs)."""
