@@ -164,7 +164,7 @@ race_ : RaceResult
     ``geometry`` is "auto" or a list.
 n_iter_ : int
     The number of rounds.
-train_score_ : ndarray of shape (n_iter_ + 1,)
+train_score_ : ndarray of shape (n_iter_+1,)
     Negative mean loss on the training rows, before the first round and after each. Responses are
     divided by their standard deviation first, except for "poisson" and "gamma".
 validation_score_ : ndarray
