@@ -197,7 +197,7 @@ _CONSTRAINTS: dict[str, list[Any]] = {
 
 @documented
 class JacobianForestClassifier(ForestClassifierMixin, _JacobianForest):
-    """A forest whose cuts follow the gradients of surrogate models, where that helps.
+    """A forest whose cuts follow the gradients of surrogate models, if that helps.
 
     A node tries plain axes and, in addition, directions drawn from the local expected Jacobian
     outer product: signed sums of the surrogates' gradients at a few random rows of the node. The
@@ -300,7 +300,7 @@ class JacobianForestClassifier(ForestClassifierMixin, _JacobianForest):
 
 @documented
 class JacobianForestRegressor(ForestRegressorMixin, _JacobianForest):
-    """A regression forest whose cuts follow the gradients of surrogate models, where that helps.
+    """A regression forest whose cuts follow the gradients of surrogate models, if that helps.
 
     See :class:`JacobianForestClassifier`.
 
