@@ -101,9 +101,10 @@ feature_names_in_ : ndarray of shape (n_features,)
     Their names, where X had names."""
 
 _BOOSTING = """\
-learning_rate : float, default=0.05
-    Factor of the leaf values of each tree.
-max_iter : int, default=2000
+learning_rate : float, default=0.03
+    Factor of the leaf values of each tree. While rows are held out to find the number of rounds,
+    steps are up to three times as large (at most 0.1), and rounds correspondingly fewer.
+max_iter : int, default=3000
     Maximum number of rounds; early stopping finds the number on held-out rows.
 max_leaf_nodes : int or None, default=16
     Maximum number of leaves of a tree; the node with the largest gain is split next. None: no
@@ -119,6 +120,10 @@ max_features : float, default=1.0
 subsample : float, default=0.8
     Share of the rows that a tree sees, drawn at random in every round. With 1.0, a row of weight
     two counts exactly as two rows.
+monotonic_cst : array-like of int, dict or None, default=None
+    Monotone constraints: 1, the prediction must not decrease with a column; -1, it must not
+    increase; 0, no constraint. One number per column, or a dict by column name. Constrained columns
+    are numbers and stay plain axes; two classes or one response only.
 geometry : {"auto", "fast", ...}, Cycle, Geometry or list, default="auto"
     "auto" holds the race. "fast" skips it and takes the geometry that does best on average. A
     name of :data:`jarf.ensemble.CYCLES`, "axes" among them, or a :class:`jarf.ensemble.Cycle` or
@@ -139,8 +144,9 @@ scoring : str, callable or None, default="loss"
     The score for early stopping: "loss" (or None), the name of a scikit-learn scorer, or a scorer
     ``(estimator, X, y, sample_weight=...)``, which may use predictions only.
 validation_fraction : float, default=0.2
-    Share of the rows held out. Tables of fewer than 1,500 rows are held out in turn, in five folds.
-n_iter_no_change : int, default=50
+    Share of the rows held out. Tables of fewer than 1,500 rows are held out in turn, in three
+    folds; of fewer than 500, in five.
+n_iter_no_change : int, default=25
     Number of rounds without a better held-out score that end the search.
 tol : float, default=1e-7
     A score must be better by more than this.
@@ -170,6 +176,8 @@ train_score_ : ndarray of shape (n_iter_+1,)
 validation_score_ : ndarray
     With early stopping: the same, or ``scoring``, on the held-out rows, for all rounds that were
     tried.
+monotonic_cst_ : ndarray or None
+    The constraint of every encoded column; None without constraints.
 stage_times_ : dict
     Seconds spent on "race" or "early stopping" and on "fit".
 feature_importances_ : ndarray of shape (n_features,)
