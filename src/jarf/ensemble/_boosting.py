@@ -49,10 +49,10 @@ RACERS = ("axes", "mixed", "recursive", "weighted")
 RACE_ROWS = 10_000
 # Number of rounds if there are too few rows for early stopping.
 FEW_ROUNDS = 100
-# Number of folds for small tables, by the minimum number of rows.
+# Number of folds if rows are few, by the minimum number of rows.
 FOLDS = {0: 5, 500: 3}
-# While rows are held out, steps are larger and rounds fewer: at most this many times larger, up to
-# this rate. The final model uses small steps.
+# The contest on held-out rows multiplies the learning rate by at most this factor, up to this rate,
+# and takes as many times fewer rounds. The final model uses the learning rate itself.
 COARSE, COARSE_RATE = 3.0, 0.1
 
 

@@ -102,8 +102,8 @@ feature_names_in_ : ndarray of shape (n_features,)
 
 _BOOSTING = """\
 learning_rate : float, default=0.03
-    Factor of the leaf values of each tree. While rows are held out to find the number of rounds,
-    steps are up to three times as large (at most 0.1), and rounds correspondingly fewer.
+    Factor of the leaf values of each tree. The search for the number of rounds on held-out rows
+    uses a rate up to three times as large (at most 0.1) and as many times fewer rounds.
 max_iter : int, default=3000
     Maximum number of rounds; early stopping finds the number on held-out rows.
 max_leaf_nodes : int or None, default=16
@@ -121,9 +121,9 @@ subsample : float, default=0.8
     Share of the rows that a tree sees, drawn at random in every round. With 1.0, a row of weight
     two counts exactly as two rows.
 monotonic_cst : array-like of int, dict or None, default=None
-    Monotone constraints: 1, the prediction must not decrease with a column; -1, it must not
-    increase; 0, no constraint. One number per column, or a dict by column name. Constrained columns
-    are numbers and stay plain axes; two classes or one response only.
+    Monotone constraints, one number per column or a dict of column names: 1, the prediction may
+    only increase with the column; -1, only decrease; 0, no constraint. Only numeric columns can be
+    constrained; they are not part of directions. Needs two classes, or one response.
 geometry : {"auto", "fast", ...}, Cycle, Geometry or list, default="auto"
     "auto" holds the race. "fast" skips it and takes the geometry that does best on average. A
     name of :data:`jarf.ensemble.CYCLES`, "axes" among them, or a :class:`jarf.ensemble.Cycle` or
@@ -145,7 +145,7 @@ scoring : str, callable or None, default="loss"
     ``(estimator, X, y, sample_weight=...)``, which may use predictions only.
 validation_fraction : float, default=0.2
     Share of the rows held out. Tables of fewer than 1,500 rows are held out in turn, in three
-    folds; of fewer than 500, in five.
+    folds; those of fewer than 500 rows in five.
 n_iter_no_change : int, default=25
     Number of rounds without a better held-out score that end the search.
 tol : float, default=1e-7
@@ -175,7 +175,7 @@ train_score_ : ndarray of shape (n_iter_+1,)
     divided by their standard deviation first, except for "poisson" and "gamma".
 validation_score_ : ndarray
     With early stopping: the same, or ``scoring``, on the held-out rows, for all rounds that were
-    tried.
+    tried at the larger learning rate.
 monotonic_cst_ : ndarray or None
     The constraint of every encoded column; None without constraints.
 stage_times_ : dict
