@@ -8,9 +8,17 @@ from jarf.ensemble._axes import AxisForestClassifier, AxisForestRegressor
 from jarf.ensemble._bagged import BaggedForest
 from jarf.ensemble._bagged import begin_growth as begin_growth
 from jarf.ensemble._base import TreeEnsemble
+from jarf.ensemble._calibration import SMALLEST as SMALLEST
+from jarf.ensemble._calibration import Calibration, expected_calibration_error
 from jarf.ensemble._ccf import (
     CanonicalCorrelationForestClassifier,
     CanonicalCorrelationForestRegressor,
+)
+from jarf.ensemble._conformal import (
+    ConformalResiduals,
+    ConformalSets,
+    IntervalMixin,
+    SetMixin,
 )
 from jarf.ensemble._features import JacobianFeatures
 from jarf.ensemble._geometries import GEOMETRIES, Geometry
@@ -29,10 +37,14 @@ __all__ = [
     "AxisForestClassifier",
     "AxisForestRegressor",
     "BaggedForest",
+    "Calibration",
     "CanonicalCorrelationForestClassifier",
     "CanonicalCorrelationForestRegressor",
+    "ConformalResiduals",
+    "ConformalSets",
     "Geometry",
     "GivenGradients",
+    "IntervalMixin",
     "JARFClassifier",
     "JARFRegressor",
     "JacobianFeatures",
@@ -44,5 +56,7 @@ __all__ = [
     "RotationForestRegressor",
     "SPORFClassifier",
     "SPORFRegressor",
+    "SetMixin",
     "TreeEnsemble",
+    "expected_calibration_error",
 ]

@@ -57,7 +57,12 @@ class ScoredRows:
 
 
 def score_splits(
-    X: np.ndarray, rng, share: tuple[int, int] = (1, 2), max_learn: int = MAX_LEARN
+    X: np.ndarray,
+    rng,
+    share: tuple[int, int] = (1, 2),
+    max_learn: int = MAX_LEARN,
+    folds_below: int = CROSS_FIT_BELOW,
+    n_folds: int = N_FOLDS,
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """Split rows into those to learn from and those to score on; folds where rows are few.
 
@@ -71,6 +76,9 @@ def score_splits(
     share : tuple of two int, default=(1, 2)
         Numerator and denominator of the share to learn from.
     max_learn : int
+    folds_below : int
+        With fewer rows than this, every row is scored in turn.
+    n_folds : int
 
     Returns
     -------
@@ -91,12 +99,12 @@ def score_splits(
             at += 1
         return at
 
-    if n < CROSS_FIT_BELOW:
-        sizes = [len(fold) for fold in np.array_split(order, N_FOLDS)]
+    if n < folds_below:
+        sizes = [len(fold) for fold in np.array_split(order, n_folds)]
         folds = np.split(order, [cut(at) for at in np.cumsum(sizes)[:-1]])
         splits = [
             (np.concatenate([fold for j, fold in enumerate(folds) if j != k]), folds[k])
-            for k in range(N_FOLDS)
+            for k in range(n_folds)
         ]
     else:
         n_learn = cut(min(max_learn, n * share[0] // share[1]))

@@ -86,6 +86,9 @@ def _parts() -> list[Kind]:
     wide = {"factor": "csr_array", "weight": "number", "n_probes": "count"}
     race = {"winners": "tuple", "rows": "list", "sizes": "dict", "min_samples_split": "count"}
     race |= {"measure": "text", "reason": "text"}
+    calibration = {"temperature": "number", "n_rows": "count", "log_loss": "tuple"}
+    calibration |= {"calibration_error": "tuple", "reason": "text"}
+    residuals = {"scores": "matrix", "weights": "vector", "floors": "vector"}
     per_tree = {"classifies": "bool", "maps_": "list", "trees_": "list"}
     sizes = ("mean", "scale", "std", "low", "high", "steps")
     learned = {
@@ -103,6 +106,9 @@ def _parts() -> list[Kind]:
         Kind(WideEJOP, wide, _check_wide),
         Kind(ours.Geometry, geometry, _check_geometry),
         Kind(ours.RaceResult, race, _check_race, frozenset(race) - {"winners", "rows"}),
+        Kind(ours.Calibration, calibration, _check_calibration),
+        Kind(ours.ConformalResiduals, residuals, _check_residuals),
+        Kind(ours.ConformalSets, {"scores": "vector", "weights": "vector"}, _check_sets),
         Kind(ours.PerTreeForest, per_tree, _check_per_tree),
         Kind(Learned, learned, _check_learned),  # without the surrogate, which only fit needs
     ]
@@ -156,8 +162,37 @@ def _check_race(race: ours.RaceResult) -> None:
     require(texts and rows, "the rows of the race are wrong")
 
 
+def _check_calibration(calibration: ours.Calibration) -> None:
+    require(0 < calibration.temperature < np.inf, "a temperature is not positive")
+    pairs = (calibration.log_loss, calibration.calibration_error)
+    fine = all(len(pair) == 2 and all(isinstance(v, float) for v in pair) for pair in pairs)
+    require(fine, "a calibration has other losses")
+
+
+def _check_residuals(residuals: ours.ConformalResiduals) -> None:
+    fits = residuals.scores.shape == (len(residuals.weights), len(residuals.floors))
+    require(fits, "residuals of other rows or outputs")
+    _check_weights(residuals.weights)
+    require((residuals.floors > 0).all(), "a floor of spreads is not positive")
+
+
+def _check_sets(sets: ours.ConformalSets) -> None:
+    require(len(sets.scores) == len(sets.weights), "scores of other rows")
+    _check_weights(sets.weights)
+
+
+def _check_weights(weights: np.ndarray) -> None:
+    require((weights >= 0).all(), "a weight is negative")
+
+
 def _check_grown(model: Any) -> None:
     check_names(model)
+    conformal = getattr(model, "conformal_", None)
+    wanted = ours.ConformalSets if hasattr(model, "classes_") else ours.ConformalResiduals
+    require(conformal is None or isinstance(conformal, wanted), "held-out rows of another task")
+    n_outputs = getattr(model, "n_outputs_", 1)
+    if isinstance(conformal, ours.ConformalResiduals):
+        require(len(conformal.floors) == n_outputs, "residuals of other outputs")
     fine = all(isinstance(entry, ours.Geometry) for entry in getattr(model, "geometries_", ()))
     require(fine, "a geometry is none")
 
@@ -183,6 +218,8 @@ def _estimators() -> list[Kind]:
         "geometries_": "tuple",
         "race_": "RaceResult",
         "min_samples_split_": "number",
+        "calibration_": "Calibration",
+        "conformal_": "ConformalResiduals|ConformalSets",
     }
     needed = {"n_features_in_", "table_", "forest_", "tree_seeds_", "feature_scales_"}
     optional = frozenset(set(grown) - needed)

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from jarf._files import atomic_write
-from jarf.ensemble import JacobianFeatures, TreeEnsemble
+from jarf.ensemble import SMALLEST, JacobianFeatures, TreeEnsemble
 from jarf.export._graph import Graph
 from jarf.export._kinds import refuse_wrapper
 from jarf.export._table_graph import MISSING_TEXT, has_text, table_graph
@@ -122,6 +122,7 @@ def _predictor(graph: Graph, model: Any, answer: str) -> list:
         other = graph.add("Sub", graph.constant([1.0], np.float64), answer)
         answer = graph.add("Concat", other, answer, axis=1)
     best = graph.add("ArgMax", answer, axis=1, keepdims=0)
+    answer = _calibrated(graph, model, answer)
     classes, kind = _classes(model.classes_)
     graph.add("Gather", graph.constant(classes), best, axis=0, name=LABEL)
     graph.add("Identity", answer, name=PROBABILITIES)
@@ -129,6 +130,16 @@ def _predictor(graph: Graph, model: Any, answer: str) -> list:
         (LABEL, getattr(types, kind), [None]),
         (PROBABILITIES, types.DOUBLE, [None, n_classes]),
     ]
+
+
+def _calibrated(graph: Graph, model: Any, answer: str) -> str:
+    """Add the temperature of a classifier that has one."""
+    calibration = getattr(model, "calibration_", None)
+    if calibration is None or calibration.reason:
+        return answer
+    raised = graph.add("Add", answer, graph.constant([SMALLEST], np.float64))
+    power = graph.constant([1.0 / calibration.temperature], np.float64)
+    return graph.add("Softmax", graph.add("Mul", graph.add("Log", raised), power), axis=1)
 
 
 def _has_two_columns(model: Any) -> bool:

@@ -43,7 +43,9 @@ def answers(model: Any, matrix: np.ndarray) -> np.ndarray:
     """Class probabilities, or predictions, at rows of the encoded matrix: (n_rows, n_outputs)."""
     if isinstance(model, TreeEnsemble):
         matrix = np.ascontiguousarray(matrix, dtype=np.float32)
-        return model.forest_.predict(matrix, model.n_jobs)
+        found = model.forest_.predict(matrix, model.n_jobs)
+        calibration = getattr(model, "calibration_", None)
+        return found if calibration is None else calibration.apply(found)
     if model.share != "per-tree":
         matrix = model.preconditioner_.map_.transform(matrix)
     if not is_classifier(model):
