@@ -24,6 +24,7 @@ from jarf.ensemble._features import JacobianFeatures
 from jarf.ensemble._geometries import GEOMETRIES, Geometry
 from jarf.ensemble._jacobian_forest import JacobianForestClassifier, JacobianForestRegressor
 from jarf.ensemble._jarf import JARFClassifier, JARFRegressor
+from jarf.ensemble._kernel_machine import JacobianKernelClassifier, JacobianKernelRegressor
 from jarf.ensemble._per_tree import PerTreeForest as PerTreeForest
 from jarf.ensemble._race_result import RaceResult
 from jarf.ensemble._rotation import RotationForestClassifier, RotationForestRegressor
@@ -50,6 +51,8 @@ __all__ = [
     "JacobianFeatures",
     "JacobianForestClassifier",
     "JacobianForestRegressor",
+    "JacobianKernelClassifier",
+    "JacobianKernelRegressor",
     "ModelSource",
     "RaceResult",
     "RotationForestClassifier",

@@ -22,6 +22,7 @@ from jarf.export._peers import BoosterKind, ForestKind, check_sklearn
 from jarf.export._table_kinds import table_kinds
 from jarf.geometry import JacobianPreconditioner, Learned, LinearMap, LowRankPreconditioner
 from jarf.gradients import EJOP, WideEJOP
+from jarf.surrogate import Choice, KernelMachine
 from jarf.trees import Forest, nodes_of_words
 
 _FORESTS = (
@@ -89,6 +90,9 @@ def _parts() -> list[Kind]:
     calibration = {"temperature": "number", "n_rows": "count", "log_loss": "tuple"}
     calibration |= {"calibration_error": "tuple", "reason": "text"}
     residuals = {"scores": "matrix", "weights": "vector", "floors": "vector"}
+    choice = {"n_refinements": "count", "bandwidth": "number", "ridge": "number"}
+    machine = {"anchors": "matrix", "coefficients": "matrix", "centre": "vector"}
+    machine |= {"root": "matrix|none", "bandwidth": "number"}
     per_tree = {"classifies": "bool", "maps_": "list", "trees_": "list"}
     sizes = ("mean", "scale", "std", "low", "high", "steps")
     learned = {
@@ -109,6 +113,8 @@ def _parts() -> list[Kind]:
         Kind(ours.Calibration, calibration, _check_calibration),
         Kind(ours.ConformalResiduals, residuals, _check_residuals),
         Kind(ours.ConformalSets, {"scores": "vector", "weights": "vector"}, _check_sets),
+        Kind(Choice, choice),
+        Kind(KernelMachine, machine, _check_machine),
         Kind(ours.PerTreeForest, per_tree, _check_per_tree),
         Kind(Learned, learned, _check_learned),  # without the surrogate, which only fit needs
     ]
@@ -181,6 +187,25 @@ def _check_sets(sets: ours.ConformalSets) -> None:
     _check_weights(sets.weights)
 
 
+def _check_machine(machine: KernelMachine) -> None:
+    fits = len(machine.anchors) == len(machine.coefficients) > 0
+    fits = fits and machine.coefficients.shape[1] == len(machine.centre)
+    require(fits, "anchors and coefficients of a kernel machine are not as many")
+    root = machine.root
+    fits = root is None or root.shape[1] == machine.anchors.shape[1]
+    require(fits and 0 < machine.bandwidth < np.inf, "the metric of a kernel machine is wrong")
+
+
+def _check_kernel(model: Any) -> None:
+    _check_grown(model)
+    d, machine = model.table_.n_encoded, model.machine_
+    sizes = {len(model.mean_), len(model.scale_), len(model.sensitivities_)}
+    sizes.add(len(machine.anchors[0] if machine.root is None else machine.root))
+    require(sizes == {d} and (model.scale_ != 0).all(), "the kernel machine is of other columns")
+    width = len(model.classes_) if hasattr(model, "classes_") else 1
+    require(len(machine.centre) == width, "the kernel machine is of other classes")
+
+
 def _check_weights(weights: np.ndarray) -> None:
     require((weights >= 0).all(), "a weight is negative")
 
@@ -227,6 +252,19 @@ def _estimators() -> list[Kind]:
     listed: list[Kind] = [
         EstimatorKind(getattr(ours, name), grown, _check_grown, optional, _writable)
         for name in names
+    ]
+    kernel = {**_COLUMNS, "table_": "TableEncoder", "classes_": "labels", "n_classes_": "count"}
+    kernel |= {"machine_": "KernelMachine", "choice_": "Choice", "calibration_": "Calibration"}
+    kernel |= dict.fromkeys(("mean_", "scale_", "sensitivities_"), "vector")
+    kernel["conformal_"] = "ConformalResiduals|ConformalSets"
+    absent = frozenset(
+        {"feature_names_in_", "classes_", "n_classes_", "calibration_", "conformal_"}
+    )
+    listed += [
+        EstimatorKind(
+            getattr(ours, f"JacobianKernel{task}"), kernel, _check_kernel, absent, _writable
+        )
+        for task in ("Classifier", "Regressor")
     ]
     jarf = {**fitted, "classes_": "labels", "preconditioner_": "JacobianPreconditioner"}
     jarf["estimator_"] = "any"

@@ -15,6 +15,8 @@ import jarf
 from jarf._sklearn import is_classifier
 from jarf.ensemble import (
     JacobianFeatures,
+    JacobianKernelClassifier,
+    JacobianKernelRegressor,
     JARFClassifier,
     JARFRegressor,
     PerTreeForest,
@@ -134,7 +136,9 @@ def _check_sound(model: Any) -> None:
     require(len(table.fill_values_) == model.n_features_in_, "the table has other columns")
     if isinstance(model, TreeEnsemble):
         _check_forest_model(model)
-    elif not isinstance(model, JacobianFeatures):
+    elif not isinstance(
+        model, JacobianFeatures | JacobianKernelClassifier | JacobianKernelRegressor
+    ):
         _check_mapped(model)
     if not isinstance(model, JacobianPreconditioner | JacobianFeatures):
         n_outputs = getattr(model, "n_outputs_", 1)
