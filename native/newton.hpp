@@ -53,6 +53,7 @@ class Newton {
   std::size_t n_outputs() const { return k(); }
   // The penalty can make a split worse than none.
   static constexpr bool kMustGain = true;
+  static constexpr bool kBinsAdd = true;
 
   void enter(const std::uint32_t* rows, std::size_t n_rows) {
     const std::size_t width = 2 * k();

@@ -20,8 +20,13 @@ from jarf.ensemble._conformal import (
     IntervalMixin,
     SetMixin,
 )
+from jarf.ensemble._cycles import CYCLES, Cycle
 from jarf.ensemble._features import JacobianFeatures
 from jarf.ensemble._geometries import GEOMETRIES, Geometry
+from jarf.ensemble._jacobian_boosting import (
+    JacobianBoostingClassifier,
+    JacobianBoostingRegressor,
+)
 from jarf.ensemble._jacobian_forest import JacobianForestClassifier, JacobianForestRegressor
 from jarf.ensemble._jarf import JARFClassifier, JARFRegressor
 from jarf.ensemble._kernel_machine import JacobianKernelClassifier, JacobianKernelRegressor
@@ -34,6 +39,7 @@ from jarf.trees import Forest as Forest
 from jarf.trees import SplitNormals as SplitNormals
 
 __all__ = [
+    "CYCLES",
     "GEOMETRIES",
     "AxisForestClassifier",
     "AxisForestRegressor",
@@ -43,11 +49,14 @@ __all__ = [
     "CanonicalCorrelationForestRegressor",
     "ConformalResiduals",
     "ConformalSets",
+    "Cycle",
     "Geometry",
     "GivenGradients",
     "IntervalMixin",
     "JARFClassifier",
     "JARFRegressor",
+    "JacobianBoostingClassifier",
+    "JacobianBoostingRegressor",
     "JacobianFeatures",
     "JacobianForestClassifier",
     "JacobianForestRegressor",

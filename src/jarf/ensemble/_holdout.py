@@ -61,8 +61,9 @@ def score_splits(
     rng,
     share: tuple[int, int] = (1, 2),
     max_learn: int = MAX_LEARN,
-    folds_below: int = CROSS_FIT_BELOW,
+    max_score: int = MAX_SCORE,
     n_folds: int = N_FOLDS,
+    folds_below: int = CROSS_FIT_BELOW,
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """Split rows into those to learn from and those to score on; folds where rows are few.
 
@@ -75,10 +76,12 @@ def score_splits(
     rng : RandomState
     share : tuple of two int, default=(1, 2)
         Numerator and denominator of the share to learn from.
-    max_learn : int
-    folds_below : int
+    max_learn, max_score : int
+        Most rows of either part where rows are many.
+    n_folds : int, default=3
+        Number of folds where rows are few.
+    folds_below : int, default=1500
         With fewer rows than this, every row is scored in turn.
-    n_folds : int
 
     Returns
     -------
@@ -108,7 +111,7 @@ def score_splits(
         ]
     else:
         n_learn = cut(min(max_learn, n * share[0] // share[1]))
-        splits = [(order[:n_learn], order[n_learn : n_learn + MAX_SCORE])]
+        splits = [(order[:n_learn], order[n_learn : n_learn + max_score])]
     return [(learn, score) for learn, score in splits if len(learn) and len(score)]
 
 

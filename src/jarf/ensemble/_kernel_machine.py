@@ -146,7 +146,9 @@ class _KernelEstimator(BaseEstimator):
         splits = []
         if len(X) >= MIN_ROWS and (len(choices) > 1 or self.calibrate):
             splits = score_splits(
-                *(X, stream(seed, "splits"), (3, 4), MAX_TRIAL), FOLDS_BELOW, N_FOLDS
+                *(X, stream(seed, "splits"), (3, 4), MAX_TRIAL),
+                n_folds=N_FOLDS,
+                folds_below=FOLDS_BELOW,
             )
         if not splits:
             return (choices[0] if len(choices) == 1 else self._default()), None

@@ -6,6 +6,7 @@ differ in whether trees are averaged or added, in the base value and in the link
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -252,6 +253,14 @@ class Forest:
         mean = centred.sums(X, n_jobs) / self.n_trees
         variance = squared.sums(X, n_jobs) / self.n_trees - mean**2
         return np.sqrt(np.maximum(variance, 0.0))
+
+    def staged(self, X: np.ndarray, n_jobs: int | None = None) -> Iterator[np.ndarray]:
+        """Yield the predictions of the first tree, the first two, and so on."""
+        leaves = self.apply(X, n_jobs)
+        sums = np.zeros((len(X), self.n_raw))
+        for tree, root in enumerate(self.roots):
+            sums += self.leaf_values(leaves[:, tree] + root)
+            yield apply_link(self.link, (sums / (tree + 1) if self.averaged else sums) + self.base)
 
     def sums(self, X: np.ndarray, n_jobs: int | None = None, skip: np.ndarray | None = None):
         """Sum the trees' leaf values: (n_rows, n_raw).
