@@ -8,7 +8,6 @@ from jarf.ensemble._axes import AxisForestClassifier, AxisForestRegressor
 from jarf.ensemble._bagged import BaggedForest
 from jarf.ensemble._bagged import begin_growth as begin_growth
 from jarf.ensemble._base import TreeEnsemble
-from jarf.ensemble._calibration import SMALLEST as SMALLEST
 from jarf.ensemble._calibration import Calibration, expected_calibration_error
 from jarf.ensemble._ccf import (
     CanonicalCorrelationForestClassifier,
@@ -21,11 +20,16 @@ from jarf.ensemble._conformal import (
     SetMixin,
 )
 from jarf.ensemble._cycles import CYCLES, Cycle
+from jarf.ensemble._ensemble_report import EnsembleReport
 from jarf.ensemble._features import JacobianFeatures
 from jarf.ensemble._geometries import GEOMETRIES, Geometry
 from jarf.ensemble._jacobian_boosting import (
     JacobianBoostingClassifier,
     JacobianBoostingRegressor,
+)
+from jarf.ensemble._jacobian_ensemble import (
+    JacobianEnsembleClassifier,
+    JacobianEnsembleRegressor,
 )
 from jarf.ensemble._jacobian_forest import JacobianForestClassifier, JacobianForestRegressor
 from jarf.ensemble._jarf import JARFClassifier, JARFRegressor
@@ -50,6 +54,7 @@ __all__ = [
     "ConformalResiduals",
     "ConformalSets",
     "Cycle",
+    "EnsembleReport",
     "Geometry",
     "GivenGradients",
     "IntervalMixin",
@@ -57,6 +62,8 @@ __all__ = [
     "JARFRegressor",
     "JacobianBoostingClassifier",
     "JacobianBoostingRegressor",
+    "JacobianEnsembleClassifier",
+    "JacobianEnsembleRegressor",
     "JacobianFeatures",
     "JacobianForestClassifier",
     "JacobianForestRegressor",

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-# Added to every probability, so that a class that no tree voted for keeps a chance.
-SMALLEST = 1 / 400
+# One of these is added to every probability, so that a class that no tree voted for keeps a chance.
+FLOORS = (1 / 400, 1e-4, 1e-6)
 # Temperatures are searched between these.
 COLDEST, WARMEST = 0.1, 4.0
 # Standard deviation of the normal prior of log(temperature): a few rows that are all predicted
@@ -28,12 +28,14 @@ N_BINS = 15
 class Calibration:
     """The temperature that makes probabilities honest, and what it changes on held-out rows.
 
-    A probability p becomes ``(p + 1/400) ** (1 / temperature)``, scaled so that a row sums to one.
+    A probability p becomes ``(p + floor) ** (1 / temperature)``, scaled so that a row sums to one.
     A temperature below 1 makes predictions more confident. Print it for a summary.
 
     Parameters
     ----------
     temperature : float, default=1.0
+    floor : float, default=1/400
+        1/400, 1e-4 or 1e-6, whichever gives the smaller log loss.
     n_rows : int, default=0
         Number of held-out rows that it was fitted on.
     log_loss : tuple of two float, default=(nan, nan)
@@ -57,6 +59,7 @@ class Calibration:
     """
 
     temperature: float = 1.0
+    floor: float = FLOORS[0]
     n_rows: int = 0
     log_loss: tuple[float, float] = (np.nan, np.nan)
     calibration_error: tuple[float, float] = (np.nan, np.nan)
@@ -86,20 +89,13 @@ class Calibration:
         if n_classes < 2:
             return cls(n_rows=n, reason="there is only one class")
         weights = np.ones(n) if weights is None else weights
-        logs = np.log(probabilities + SMALLEST)
-        observed = logs[np.arange(n), labels]
-
-        def loss(log_power: float) -> float:
-            power = np.exp(log_power)
-            rows = _log_sums(power * logs) - power * observed
-            return float(np.average(rows, weights=weights) + (log_power / PRIOR) ** 2 / (2 * n))
-
-        bounds = (-np.log(WARMEST), -np.log(COLDEST))
-        log_power = minimize_scalar(loss, bounds=bounds, method="bounded").x
-        found = cls(float(np.exp(-log_power)), n)
+        tried = [(*_best_power(probabilities + f, labels, weights), f) for f in FLOORS]
+        _, power, floor = min(tried)
+        found = cls(1.0 / power, floor, n)
         both = probabilities, found.apply(probabilities)
         return cls(
             found.temperature,
+            floor,
             n,
             _pair([_log_loss(each, labels, weights) for each in both]),
             _pair([expected_calibration_error(each, labels, weights) for each in both]),
@@ -118,7 +114,7 @@ class Calibration:
         """
         if self.reason:
             return probabilities
-        logs = np.log(probabilities + SMALLEST)
+        logs = np.log(probabilities + self.floor)
         logs -= logs.max(axis=1, keepdims=True)
         shares = np.exp(logs / self.temperature)
         shares /= shares.sum(axis=1, keepdims=True)
@@ -167,6 +163,23 @@ def expected_calibration_error(
     edges = np.quantile(confidence, np.linspace(0, 1, n_bins + 1)[1:-1])
     bins = np.searchsorted(edges, confidence, side="right")
     return float(np.abs(np.bincount(bins, weights * gaps)).sum() / weights.sum())
+
+
+def _best_power(
+    probabilities: np.ndarray, labels: np.ndarray, weights: np.ndarray
+) -> tuple[float, float]:
+    """Return the smallest log loss, with its prior, and the power that has it."""
+    n, logs = len(labels), np.log(probabilities)
+    observed = logs[np.arange(n), labels]
+
+    def loss(log_power: float) -> float:
+        power = np.exp(log_power)
+        rows = _log_sums(power * logs) - power * observed
+        return float(np.average(rows, weights=weights) + (log_power / PRIOR) ** 2 / (2 * n))
+
+    bounds = (-np.log(WARMEST), -np.log(COLDEST))
+    found = minimize_scalar(loss, bounds=bounds, method="bounded")
+    return float(found.fun), float(np.exp(found.x))
 
 
 def _log_sums(scaled: np.ndarray) -> np.ndarray:

@@ -260,3 +260,17 @@ class JacobianForestRegressor(IntervalMixin, ForestRegressorMixin, JacobianFores
     def _predict_with_spread(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         rows = self._rows(X)
         return self.forest_.predict(rows, self.n_jobs), self.forest_.spread(rows, self.n_jobs)
+
+    def spread(self, X: Any) -> np.ndarray:
+        """Return the standard deviation of the trees' predictions for each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        spreads : ndarray of shape (n_samples, n_outputs)
+        """
+        rows = self._rows(X)
+        return self.forest_.spread(rows, self.n_jobs)

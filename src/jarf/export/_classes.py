@@ -87,8 +87,8 @@ def _parts() -> list[Kind]:
     wide = {"factor": "csr_array", "weight": "number", "n_probes": "count"}
     race = {"winners": "tuple", "rows": "list", "sizes": "dict", "min_samples_split": "count"}
     race |= {"measure": "text", "reason": "text"}
-    calibration = {"temperature": "number", "n_rows": "count", "log_loss": "tuple"}
-    calibration |= {"calibration_error": "tuple", "reason": "text"}
+    calibration = {"temperature": "number", "floor": "number", "n_rows": "count"}
+    calibration |= {"log_loss": "tuple", "calibration_error": "tuple", "reason": "text"}
     residuals = {"scores": "matrix", "weights": "vector", "floors": "vector"}
     choice = {"n_refinements": "count", "bandwidth": "number", "ridge": "number"}
     machine = {"anchors": "matrix", "coefficients": "matrix", "centre": "vector"}
@@ -169,7 +169,8 @@ def _check_race(race: ours.RaceResult) -> None:
 
 
 def _check_calibration(calibration: ours.Calibration) -> None:
-    require(0 < calibration.temperature < np.inf, "a temperature is not positive")
+    fine = 0 < calibration.temperature < np.inf and 0 < calibration.floor < 1
+    require(fine, "a temperature is not positive")
     pairs = (calibration.log_loss, calibration.calibration_error)
     fine = all(len(pair) == 2 and all(isinstance(v, float) for v in pair) for pair in pairs)
     require(fine, "a calibration has other losses")

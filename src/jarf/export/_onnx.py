@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from jarf._files import atomic_write
-from jarf.ensemble import SMALLEST, JacobianFeatures, TreeEnsemble
+from jarf.ensemble import JacobianFeatures, TreeEnsemble
 from jarf.export._graph import Graph
 from jarf.export._kinds import refuse_wrapper
 from jarf.export._table_graph import MISSING_TEXT, has_text, table_graph
@@ -137,7 +137,7 @@ def _calibrated(graph: Graph, model: Any, answer: str) -> str:
     calibration = getattr(model, "calibration_", None)
     if calibration is None or calibration.reason:
         return answer
-    raised = graph.add("Add", answer, graph.constant([SMALLEST], np.float64))
+    raised = graph.add("Add", answer, graph.constant([calibration.floor], np.float64))
     power = graph.constant([1.0 / calibration.temperature], np.float64)
     return graph.add("Softmax", graph.add("Mul", graph.add("Log", raised), power), axis=1)
 
