@@ -8,10 +8,8 @@ import pytest
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble import RandomForestRegressor
-from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, RidgeClassifier
 from sklearn.neighbors import KNeighborsRegressor
-from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -30,13 +28,13 @@ QUICK = [("linear", LinearRegression()), ("tree", DecisionTreeRegressor(max_dept
 QUICK_CLASSES = [("linear", LogisticRegression()), ("tree", DecisionTreeClassifier(max_depth=4))]
 
 
-FILLED = [("filled", make_pipeline(SimpleImputer(), LogisticRegression()))]
+STUMP, SMALL = DecisionTreeClassifier(max_depth=1), RandomForestRegressor(3)
 
 
 @parametrize_with_checks(
     [
-        JacobianEnsembleClassifier([*FILLED, QUICK_CLASSES[1]], random_state=0),
-        JacobianEnsembleRegressor([QUICK[1]], random_state=0),
+        JacobianEnsembleClassifier([QUICK_CLASSES[1], ("stump", STUMP)], random_state=0),
+        JacobianEnsembleRegressor([QUICK[1], ("forest", SMALL)], random_state=0),
     ],
     expected_failed_checks=lambda estimator: {
         f"check_sample_weight_equivalence_on_{kind}_data": "copies of rows are held out together"

@@ -93,6 +93,7 @@ def _parts() -> list[Kind]:
     choice = {"n_refinements": "count", "bandwidth": "number", "ridge": "number"}
     machine = {"anchors": "matrix", "coefficients": "matrix", "centre": "vector"}
     machine |= {"root": "matrix|none", "bandwidth": "number"}
+    report = {"rows": "list", "measure": "text", "loss": "number", "n_rows": "count"}
     per_tree = {"classifies": "bool", "maps_": "list", "trees_": "list"}
     sizes = ("mean", "scale", "std", "low", "high", "steps")
     learned = {
@@ -115,6 +116,7 @@ def _parts() -> list[Kind]:
         Kind(ours.ConformalSets, {"scores": "vector", "weights": "vector"}, _check_sets),
         Kind(Choice, choice),
         Kind(KernelMachine, machine, _check_machine),
+        Kind(ours.EnsembleReport, report, _check_report),
         Kind(ours.PerTreeForest, per_tree, _check_per_tree),
         Kind(Learned, learned, _check_learned),  # without the surrogate, which only fit needs
     ]
@@ -159,13 +161,32 @@ def _check_geometry(geometry: ours.Geometry) -> None:
     require(all(isinstance(name, str) for name in geometry.sources), "a source without a name")
 
 
+def _plain_rows(rows: list[Any]) -> bool:
+    """Whether all rows are dictionaries of texts and numbers."""
+    return all(
+        isinstance(row, dict) and all(isinstance(v, str | int | float) for v in row.values())
+        for row in rows
+    )
+
+
 def _check_race(race: ours.RaceResult) -> None:
     texts = all(isinstance(name, str) for name in race.winners)
-    rows = all(
-        isinstance(row, dict) and all(isinstance(v, str | int | float) for v in row.values())
-        for row in race.rows
-    )
-    require(texts and rows, "the rows of the race are wrong")
+    require(texts and _plain_rows(race.rows), "the rows of the race are wrong")
+
+
+def _check_report(report: ours.EnsembleReport) -> None:
+    names = {"member", "loss", "weight", "seconds", "outcome"}
+    fine = _plain_rows(report.rows) and all(set(row) == names for row in report.rows)
+    require(fine, "the rows of the report are wrong")
+
+
+def _check_blended(model: Any) -> None:
+    check_names(model)
+    weights, members = model.weights_, model.members_
+    fine = all(isinstance(w, float) and 0 <= w <= 1 for w in weights.values())
+    require(fine and abs(sum(weights.values()) - 1) < 1e-9, "the members' weights are wrong")
+    kept = {name for name, weight in weights.items() if weight > 0}
+    require(kept == set(members) and len(kept) > 0, "members and weights are not the same")
 
 
 def _check_calibration(calibration: ours.Calibration) -> None:
@@ -264,6 +285,15 @@ def _estimators() -> list[Kind]:
     listed += [
         EstimatorKind(
             getattr(ours, f"JacobianKernel{task}"), kernel, _check_kernel, absent, _writable
+        )
+        for task in ("Classifier", "Regressor")
+    ]
+    blended = {**fitted, "classes_": "labels", "n_classes_": "count", "members_": "dict"}
+    blended |= {"weights_": "dict", "report_": "EnsembleReport", "calibration_": "Calibration"}
+    blended["conformal_"] = kernel["conformal_"]
+    listed += [
+        EstimatorKind(
+            getattr(ours, f"JacobianEnsemble{task}"), blended, _check_blended, absent, _writable
         )
         for task in ("Classifier", "Regressor")
     ]

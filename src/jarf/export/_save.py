@@ -14,6 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 import jarf
 from jarf._sklearn import is_classifier
 from jarf.ensemble import (
+    JacobianEnsembleClassifier,
+    JacobianEnsembleRegressor,
     JacobianFeatures,
     JacobianKernelClassifier,
     JacobianKernelRegressor,
@@ -81,6 +83,12 @@ def save(model, path) -> str:
     check_is_fitted(model)
     if describe(model) is None:
         raise TypeError(f"{type(model).__name__} is not an estimator that a model file can hold.")
+    for name, member in getattr(model, "members_", {}).items():
+        if describe(member) is None:
+            raise TypeError(
+                f"The member {name!r} of the ensemble, {type(member).__name__}, cannot be saved. "
+                "Fit the ensemble with members of this library only."
+            )
     writer = Writer(describe)
     try:
         content = writer.encode(model)
@@ -134,6 +142,9 @@ def _check_sound(model: Any) -> None:
     require(hasattr(model, "n_features_in_"), "it holds no fitted estimator")
     table = model.table_
     require(len(table.fill_values_) == model.n_features_in_, "the table has other columns")
+    if isinstance(model, JacobianEnsembleClassifier | JacobianEnsembleRegressor):
+        _check_members(model)
+        return
     if isinstance(model, TreeEnsemble):
         _check_forest_model(model)
     elif not isinstance(
@@ -148,6 +159,23 @@ def _check_sound(model: Any) -> None:
         require(np.isfinite(found).all(), "its predictions are not finite")
         if hasattr(model, "classes_"):
             check_shares(found, "its predictions")
+
+
+def _check_members(model: Any) -> None:
+    """Check that an ensemble's members are sound, of its columns and of its classes."""
+    classifies = is_classifier(model)
+    require(classifies == hasattr(model, "classes_"), "classes are missing, or too many")
+    for member in model.members_.values():
+        require(hasattr(member, "table_"), "a member is not fitted")
+        nested = isinstance(member, JacobianEnsembleClassifier | JacobianEnsembleRegressor)
+        require(not nested, "an ensemble within an ensemble")
+        require(is_classifier(member) == classifies, "a member is of another task")
+        require(member.n_features_in_ == model.n_features_in_, "a member is of other columns")
+        _check_sound(member)
+        if classifies:
+            codes = np.arange(len(model.classes_))  # members see numbers of classes
+            fine = member.classes_.dtype.kind in "iu" and np.isin(member.classes_, codes).all()
+            require(fine, "a member is of other classes")
 
 
 def _check_forest_model(model: Any) -> None:
