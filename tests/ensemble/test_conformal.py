@@ -6,7 +6,11 @@ import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from jarf import JacobianForestClassifier, JacobianForestRegressor
+from jarf import (
+    JacobianBoostingRegressor,
+    JacobianForestClassifier,
+    JacobianForestRegressor,
+)
 from jarf.ensemble import ConformalResiduals, ConformalSets
 from jarf.ensemble._conformal import conformal_quantile
 from jarf.export import load, save
@@ -152,6 +156,23 @@ def test_files_and_pickles_keep_intervals(fitted, tmp_path):
     expected = fitted.predict_interval(TEST[0])
     for copy in (load(tmp_path / "model"), pickle.loads(pickle.dumps(fitted))):
         np.testing.assert_array_equal(copy.predict_interval(TEST[0]), expected)
+
+
+@pytest.mark.parametrize("loss", ["squared_error", "gamma"])
+def test_intervals_of_boosting(loss):
+    (X, y), (rows, truth) = TRAIN, TEST
+    y, truth = (np.exp(y), np.exp(truth)) if loss == "gamma" else (y, truth)
+    model = JacobianBoostingRegressor(loss, geometry="axes", max_iter=80, random_state=0).fit(X, y)
+    low, high = model.predict_interval(rows, 0.8).T
+    assert abs(np.mean((low <= truth) & (truth <= high)) - 0.8) < 0.08
+    widths = high - low
+    if loss == "gamma":  # errors grow with the prediction
+        assert np.corrcoef(widths, model.predict(rows))[0, 1] > 0.99
+    else:
+        np.testing.assert_allclose(widths, widths[0])
+    bare = JacobianBoostingRegressor(loss, geometry="axes", max_iter=5, calibrate=False).fit(X, y)
+    with pytest.raises(ValueError, match="calibrate=False"):
+        bare.predict_interval(rows)
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])

@@ -7,7 +7,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.metrics import log_loss
 
-from jarf import JacobianForestClassifier
+from jarf import JacobianBoostingClassifier, JacobianForestClassifier
 from jarf.datasets import make_rotated_halfspace
 from jarf.ensemble import Calibration, expected_calibration_error
 from jarf.ensemble._cross_fit import held_out_splits
@@ -111,9 +111,24 @@ def test_the_forest_becomes_honest_and_names_the_same_classes(geometry):
     assert np.isfinite(model.predict_log_proba(data[test])).all()
 
 
+def test_boosting_is_calibrated_on_the_rows_of_its_race():
+    options = {"geometry": "axes", "max_iter": 60, "random_state": 0}
+    model = JacobianBoostingClassifier(**options).fit(X[:300], y[:300])
+    raw = JacobianBoostingClassifier(calibrate=False, **options).fit(X[:300], y[:300])
+    assert model.calibration_.n_rows == 300
+    assert "calibrate=False" in str(raw.calibration_)
+    np.testing.assert_array_equal(model.predict(X), raw.predict(X))
+    expected = model.calibration_.apply(raw.predict_proba(X))
+    np.testing.assert_allclose(model.predict_proba(X), expected)
+    before, after = model.calibration_.log_loss
+    assert after < before + 1e-3
+    sets = model.predict_set(X[300:], 0.9)
+    assert sets[np.arange(300), y[300:].astype(int)].mean() > 0.85
+
+
 def test_few_rows_are_left_alone():
     model = small().fit(X[:19], y[:19])
-    assert "too few rows" in str(model.calibration_)
+    assert "no rows were held out" in str(model.calibration_)
     with pytest.raises(ValueError, match="calibrate=True on at least 20 rows"):
         model.predict_set(X)
 

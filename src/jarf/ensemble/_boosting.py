@@ -15,6 +15,7 @@ from jarf._progress import Stages
 from jarf._sklearn import ClassifierMixin, Interval, RegressorMixin, StrOptions, fit_context
 from jarf.ensemble._base import TreeEnsemble
 from jarf.ensemble._boosting_race import Chosen, Racer, Stopping, choose
+from jarf.ensemble._cross_fit import HeldOut
 from jarf.ensemble._cycles import AXES, CYCLES, Cycle
 from jarf.ensemble._geometries import Geometry
 from jarf.ensemble._holdout import MIN_ROWS, ScoredRows, score_splits
@@ -60,6 +61,7 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
     n_iter_no_change: int
     tol: float
     scoring: Any
+    calibrate: bool
     warm_start: bool
     geometry_: Cycle
     n_iter_: int
@@ -84,6 +86,7 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0.0, None, closed="left")],
         "scoring": [str, callable, None],
+        "calibrate": ["boolean"],
         "warm_start": ["boolean"],
         "verbose": ["verbose"],
         "random_state": ["random_state"],
@@ -185,8 +188,9 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
 
     def _choose(self, X, y, weights, seed: int, stages: Stages) -> int:
         """Set the geometry; return the number of rounds."""
-        for name in ("race_", "validation_score_"):
+        for name in ("race_", "validation_score_", "calibration_", "conformal_"):
             vars(self).pop(name, None)
+        self._keep_errors(None)
         cycles = self._cycles()
         stops = self.early_stopping is not False
         few = len(X) < MIN_ROWS
@@ -206,10 +210,20 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
         if len(cycles) > 1 and len(X) > RACE_ROWS and stops:
             with stages.stage("early stopping"):
                 chosen = self._contest(X, y, weights, [chosen.cycle], seed, stages) or chosen
+        if self.calibrate:
+            self._keep_errors(self._held_out(chosen))
         if not stops:
             return self.max_iter
         self.validation_score_ = -chosen.losses
         return chosen.n_rounds
+
+    @abstractmethod
+    def _held_out(self, chosen: Chosen) -> HeldOut:
+        """Return what the winner predicts at the rows that were held out."""
+
+    @abstractmethod
+    def _keep_errors(self, held_out: HeldOut | None) -> None:
+        """Keep what the predictions of held-out rows say; None: no rows were held out."""
 
     def _contest(
         self, X, y, weights, cycles: Sequence[Cycle], seed: int, stages: Stages

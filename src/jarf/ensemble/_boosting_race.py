@@ -131,6 +131,11 @@ class Chosen:
     losses : ndarray
         Held-out loss of the winner after every round that was tried, the constant first.
     race : RaceResult or None
+    held_out : ndarray of shape (n_scored, n_raw)
+        Sums of the winner's trees at the scored rows, at its best round.
+    observed : ndarray
+        The targets of these rows, as the loss takes them.
+    weights : ndarray of shape (n_scored,)
     """
 
     cycle: Cycle
@@ -138,6 +143,8 @@ class Chosen:
     losses: np.ndarray
     race: RaceResult | None
     held_out: np.ndarray
+    observed: np.ndarray
+    weights: np.ndarray
 
 
 def choose(
@@ -183,7 +190,8 @@ def choose(
     found = stopping.best(losses)
     n_rounds = min(stopping.max_iter, max(1, round(MORE_ROUNDS * found)))
     held_out = np.concatenate([run.raw_after(found) for run in best.runs])
-    return Chosen(best.cycle, n_rounds, losses, race, held_out)
+    observed = np.concatenate([run.scored.y for run in best.runs if run.scored is not None])
+    return Chosen(best.cycle, n_rounds, losses, race, held_out, observed, rows.weights)
 
 
 def _decide(

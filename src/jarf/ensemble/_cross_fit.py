@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -42,6 +43,15 @@ class HeldOut:
     def residuals(self) -> ConformalResiduals:
         """Scale the residuals of a regressor."""
         return ConformalResiduals.fit(self.observed - self.means, self.spreads, self.weights)
+
+
+def keep_calibration(model: Any, held_out: HeldOut | None) -> None:
+    """Set ``calibration_`` and ``conformal_`` of a classifier; None: no rows were held out."""
+    if held_out is None:
+        reason = "no rows were held out" if model.calibrate else "calibrate=False"
+        model.calibration_ = Calibration(reason=reason)
+    else:
+        model.calibration_, model.conformal_ = held_out.calibration()
 
 
 Split = tuple[np.ndarray, np.ndarray]

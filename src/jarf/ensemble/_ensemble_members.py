@@ -25,7 +25,7 @@ from jarf.surrogate import fit_copy
 # The members that have names: classifier and regressor, and parameters that the ensemble decides.
 NAMED: dict[str, tuple[Any, Any, dict[str, Any]]] = {
     "forest": (JacobianForestClassifier, JacobianForestRegressor, {"calibrate": False}),
-    "boosting": (JacobianBoostingClassifier, JacobianBoostingRegressor, {}),
+    "boosting": (JacobianBoostingClassifier, JacobianBoostingRegressor, {"calibrate": False}),
     "kernel": (JacobianKernelClassifier, JacobianKernelRegressor, {"calibrate": False}),
 }
 # Trees of the forests that predict held-out rows.

@@ -12,6 +12,10 @@ from sklearn.metrics import get_scorer
 
 from jarf._sklearn import ClassifierMixin, Interval, RegressorMixin, StrOptions, weigh_classes
 from jarf.ensemble._boosting import JacobianBoosting
+from jarf.ensemble._boosting_race import Chosen
+from jarf.ensemble._calibration import Calibration
+from jarf.ensemble._conformal import IntervalMixin, SetMixin
+from jarf.ensemble._cross_fit import HeldOut, keep_calibration
 from jarf.ensemble._forest_docs import documented
 from jarf.ensemble._losses import (
     REGRESSION_LOSSES,
@@ -24,7 +28,7 @@ from jarf.trees import Forest, apply_link
 
 
 @documented
-class JacobianBoostingClassifier(ClassifierMixin, JacobianBoosting):
+class JacobianBoostingClassifier(SetMixin, ClassifierMixin, JacobianBoosting):
     """Gradient boosting whose cuts follow the gradients of models, where that helps.
 
     Every round grows one small tree on the gradients and hessians of the log loss; with several
@@ -66,6 +70,7 @@ class JacobianBoostingClassifier(ClassifierMixin, JacobianBoosting):
     }
 
     class_weight: Any
+    calibration_: Calibration
     classes_: np.ndarray
     n_classes_: int
 
@@ -89,6 +94,7 @@ class JacobianBoostingClassifier(ClassifierMixin, JacobianBoosting):
         validation_fraction: float = 0.2,
         n_iter_no_change: int = 50,
         tol: float = 1e-7,
+        calibrate: bool = True,
         warm_start: bool = False,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -112,6 +118,7 @@ class JacobianBoostingClassifier(ClassifierMixin, JacobianBoosting):
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.tol = tol
+        self.calibrate = calibrate
         self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -162,7 +169,15 @@ class JacobianBoostingClassifier(ClassifierMixin, JacobianBoosting):
         probabilities : ndarray of shape (n_samples, n_classes)
             In the order of ``classes_``.
         """
-        return self._predictions(X)
+        return self.calibration_.apply(self._predictions(X))
+
+    def _held_out(self, chosen: Chosen) -> HeldOut:
+        means = apply_link(self._loss().link, chosen.held_out)
+        observed = np.eye(self.n_classes_)[chosen.observed]
+        return HeldOut(means, np.ones_like(means), observed, chosen.weights)
+
+    def _keep_errors(self, held_out: HeldOut | None) -> None:
+        keep_calibration(self, held_out)
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Return the logarithms of the class probabilities.
@@ -236,7 +251,7 @@ class JacobianBoostingClassifier(ClassifierMixin, JacobianBoosting):
 
 
 @documented
-class JacobianBoostingRegressor(RegressorMixin, JacobianBoosting):
+class JacobianBoostingRegressor(IntervalMixin, RegressorMixin, JacobianBoosting):
     """Gradient boosting of responses whose cuts follow the gradients of models, where that helps.
 
     See :class:`JacobianBoostingClassifier`.
@@ -307,6 +322,7 @@ default="squared_error"
         validation_fraction: float = 0.2,
         n_iter_no_change: int = 50,
         tol: float = 1e-7,
+        calibrate: bool = True,
         warm_start: bool = False,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -330,6 +346,7 @@ default="squared_error"
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.tol = tol
+        self.calibrate = calibrate
         self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -410,6 +427,25 @@ default="squared_error"
         responses : ndarray of shape (n_samples,) or (n_samples, n_outputs)
         """
         return self._squeezed(self._predictions(X))
+
+    def _held_out(self, chosen: Chosen) -> HeldOut:
+        means, observed = (
+            part * self.response_scales_ + self.response_means_
+            for part in (apply_link(self._loss().link, chosen.held_out), chosen.observed)
+        )
+        return HeldOut(means, self._spreads(means), observed, chosen.weights)
+
+    def _keep_errors(self, held_out: HeldOut | None) -> None:
+        if held_out is not None:
+            self.conformal_ = held_out.residuals()
+
+    def _predict_with_spread(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        means = self._predictions(X)
+        return means, self._spreads(means)
+
+    def _spreads(self, means: np.ndarray) -> np.ndarray:
+        """Errors grow with the prediction where the link is a logarithm, else they are alike."""
+        return means if self._loss().link == "log" else np.ones_like(means)
 
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
         """Predict the response after every round.

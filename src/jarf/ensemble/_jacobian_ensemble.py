@@ -22,7 +22,7 @@ from jarf._sklearn import (
 )
 from jarf.ensemble._calibration import Calibration
 from jarf.ensemble._conformal import IntervalMixin, SetMixin
-from jarf.ensemble._cross_fit import HeldOut, held_out_splits
+from jarf.ensemble._cross_fit import HeldOut, held_out_splits, keep_calibration
 from jarf.ensemble._ensemble_fit import Clock, Decision, blend
 from jarf.ensemble._ensemble_members import Task, make_members
 from jarf.ensemble._ensemble_report import EnsembleReport
@@ -228,6 +228,7 @@ class JacobianEnsembleClassifier(SetMixin, ClassifierMixin, JacobianEnsemble):
     1.0
     """
 
+    calibration_: Calibration
     classes_: np.ndarray
     n_classes_: int
 
@@ -237,11 +238,7 @@ class JacobianEnsembleClassifier(SetMixin, ClassifierMixin, JacobianEnsemble):
         return np.asarray(codes)
 
     def _keep_errors(self, held_out: HeldOut | None) -> None:
-        if held_out is None:
-            asked = "no rows were held out" if self.calibrate else "calibrate=False"
-            self.calibration_ = Calibration(reason=asked)
-        else:
-            self.calibration_, self.conformal_ = held_out.calibration()
+        keep_calibration(self, held_out)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Average the members' probabilities and calibrate them.

@@ -11,9 +11,8 @@ from jarf.ensemble._bagged import (
     ForestClassifierMixin,
     ForestRegressorMixin,
 )
-from jarf.ensemble._calibration import Calibration
 from jarf.ensemble._conformal import IntervalMixin, SetMixin
-from jarf.ensemble._cross_fit import HeldOut
+from jarf.ensemble._cross_fit import HeldOut, keep_calibration
 from jarf.ensemble._forest_docs import documented
 from jarf.ensemble._jacobian_base import JacobianForest
 
@@ -135,11 +134,7 @@ class JacobianForestClassifier(SetMixin, ForestClassifierMixin, JacobianForest):
         return max(1, int(np.sqrt(d)))
 
     def _keep_errors(self, held_out: HeldOut | None) -> None:
-        if held_out is None:
-            asked = "too few rows to hold some out" if self.calibrate else "calibrate=False"
-            self.calibration_ = Calibration(reason=asked)
-        else:
-            self.calibration_, self.conformal_ = held_out.calibration()
+        keep_calibration(self, held_out)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Average the class shares of the leaves that each row reaches, and calibrate them.

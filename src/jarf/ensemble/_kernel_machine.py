@@ -21,7 +21,7 @@ from jarf._sklearn import (
 )
 from jarf.ensemble._calibration import Calibration
 from jarf.ensemble._conformal import IntervalMixin, SetMixin
-from jarf.ensemble._cross_fit import HeldOut
+from jarf.ensemble._cross_fit import HeldOut, keep_calibration
 from jarf.ensemble._holdout import MIN_ROWS, score_splits
 from jarf.surrogate import Choice, KernelMachine, Rows, fit_machine, held_out_losses
 from jarf.table import TableEncoder, encode_classes, fit_table, read_table, take_tables
@@ -267,6 +267,7 @@ class JacobianKernelClassifier(SetMixin, ClassifierMixin, _KernelEstimator):
     """
 
     classes_: np.ndarray
+    calibration_: Calibration
 
     def _outputs(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         self.classes_, codes = encode_classes(y)
@@ -275,15 +276,10 @@ class JacobianKernelClassifier(SetMixin, ClassifierMixin, _KernelEstimator):
 
     def _keep(self, held_out: HeldOut | None) -> None:
         vars(self).pop("conformal_", None)
-        if held_out is None or not self.calibrate:
-            asked = "too few rows to hold some out" if self.calibrate else "calibrate=False"
-            self.calibration_ = Calibration(reason=asked)
-            return
-        honest = HeldOut(
-            as_probabilities(held_out.means),
-            *(held_out.spreads, held_out.observed, held_out.weights),
-        )
-        self.calibration_, self.conformal_ = honest.calibration()
+        honest = None
+        if held_out is not None and self.calibrate:
+            honest = replace(held_out, means=as_probabilities(held_out.means))
+        keep_calibration(self, honest)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Predict class probabilities: the regressions, cut to positive values and calibrated.

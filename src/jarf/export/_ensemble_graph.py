@@ -25,7 +25,8 @@ def answer_graph(graph: Graph, model: Any, encoded: str) -> str:
     if isinstance(model, KERNELS):
         return kernel_graph(graph, model, encoded)
     answer = trees_graph(graph, trees_of(model), encoded, not hasattr(model, "classes_"))
-    if getattr(model, "n_classes_", 0) == 2 and trees_of(model).n_outputs == 1:
+    boosted = isinstance(model, TreeEnsemble) and getattr(model, "n_classes_", 0) == 2
+    if boosted and trees_of(model).n_outputs == 1:
         other = graph.add("Sub", graph.constant([1.0], np.float64), answer)
         answer = graph.add("Concat", other, answer, axis=1)
     return answer
