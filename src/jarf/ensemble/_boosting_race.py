@@ -23,9 +23,9 @@ from jarf.ensemble._rounds import Rounds
 
 # Rounds between two looks at the losses, and after how many the worse half of the racers goes.
 STEP = 10
-HEATS = (50, 150)
+HEATS = (20, 60)
 # A rival must lead plain axes by so many standard errors.
-CLEAR = 1.0
+CLEAR = 0.5
 # The final model sees more rows than those the number of rounds was found on, and takes more.
 MORE_ROUNDS = 1.1
 
@@ -127,12 +127,12 @@ class Chosen:
     ----------
     cycle : Cycle
     n_rounds : int
-        For a booster on all rows.
+        The round of the least held-out loss.
     losses : ndarray
         Held-out loss of the winner after every round that was tried, the constant first.
     race : RaceResult or None
     held_out : ndarray of shape (n_scored, n_raw)
-        Sums of the winner's trees at the scored rows, at its best round.
+        Sums of the winner's trees at the rows held out, splits one after the other.
     observed : ndarray
         The targets of these rows, as the loss takes them.
     weights : ndarray of shape (n_scored,)
@@ -188,10 +188,9 @@ def choose(
         best, race = _decide(racers, running, rows, stopping, measure)
     losses = best.losses
     found = stopping.best(losses)
-    n_rounds = min(stopping.max_iter, max(1, round(MORE_ROUNDS * found)))
     held_out = np.concatenate([run.raw_after(found) for run in best.runs])
     observed = np.concatenate([run.scored.y for run in best.runs if run.scored is not None])
-    return Chosen(best.cycle, n_rounds, losses, race, held_out, observed, rows.weights)
+    return Chosen(best.cycle, found, losses, race, held_out, observed, rows.weights)
 
 
 def _decide(

@@ -110,7 +110,7 @@ class JacobianForest(BaggedForest):
                 *(X, table, target, learn, score, self.geometries_, seed),
                 f"calibration {number}",
             )
-            forest = track(*self.geometries_).grow(N_TREES)
+            forest = track(*self.geometries_).grow(min(N_TREES, self.n_estimators))
             rows = np.ascontiguousarray(X[score])
             means = forest.predict(rows, self.n_jobs)
             return means, means if target.n_classes else forest.spread(rows, self.n_jobs)

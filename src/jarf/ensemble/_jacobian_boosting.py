@@ -23,6 +23,7 @@ from jarf.ensemble._losses import (
     classification_loss,
     regression_loss,
 )
+from jarf.ensemble._scored_answers import Answers, ClassAnswers
 from jarf.table import encode_classes
 from jarf.trees import Forest, apply_link
 
@@ -78,21 +79,22 @@ class JacobianBoostingClassifier(SetMixin, ClassifierMixin, JacobianBoosting):
         self,
         loss: str = "log_loss",
         *,
-        learning_rate: float = 0.05,
-        max_iter: int = 2000,
+        learning_rate: float = 0.03,
+        max_iter: int = 3000,
         max_leaf_nodes: int | None = 16,
         max_depth: int | None = 6,
         min_samples_leaf: int = 5,
         l2_regularization: float = 1.0,
         max_features: float = 1.0,
         subsample: float = 0.8,
+        monotonic_cst: Any = None,
         geometry: Any = "auto",
         surrogate_rows: int | None = 50_000,
         categorical_features: Any = "from_dtype",
         early_stopping: bool | str = "auto",
         scoring: Any = "loss",
         validation_fraction: float = 0.2,
-        n_iter_no_change: int = 50,
+        n_iter_no_change: int = 25,
         tol: float = 1e-7,
         calibrate: bool = True,
         warm_start: bool = False,
@@ -110,6 +112,7 @@ class JacobianBoostingClassifier(SetMixin, ClassifierMixin, JacobianBoosting):
         self.l2_regularization = l2_regularization
         self.max_features = max_features
         self.subsample = subsample
+        self.monotonic_cst = monotonic_cst
         self.geometry = geometry
         self.surrogate_rows = surrogate_rows
         self.categorical_features = categorical_features
@@ -136,6 +139,11 @@ class JacobianBoostingClassifier(SetMixin, ClassifierMixin, JacobianBoosting):
         if more and not np.array_equal(classes, self.classes_):
             raise ValueError("warm_start=True needs the same classes as the first fit.")
         self.classes_, self.n_classes_ = classes, len(classes)
+        if self.monotonic_cst_ is not None and len(classes) > 2:
+            raise ValueError(
+                f"monotonic_cst needs two classes, but y has {len(classes)}: a constraint is on "
+                "the probability of the second."
+            )
         return codes
 
     @property
@@ -152,7 +160,7 @@ class JacobianBoostingClassifier(SetMixin, ClassifierMixin, JacobianBoosting):
         link = self._loss().link
 
         def measure(raw, y, weights) -> float:
-            answers = _ClassAnswers(self.classes_, apply_link(link, raw))
+            answers = ClassAnswers(self.classes_, apply_link(link, raw))
             return -scorer(answers, np.arange(len(y)), self.classes_[y], sample_weight=weights)
 
         return measure
@@ -306,21 +314,22 @@ default="squared_error"
         loss: str = "squared_error",
         *,
         quantile: float | None = None,
-        learning_rate: float = 0.05,
-        max_iter: int = 2000,
+        learning_rate: float = 0.03,
+        max_iter: int = 3000,
         max_leaf_nodes: int | None = 16,
         max_depth: int | None = 6,
         min_samples_leaf: int = 5,
         l2_regularization: float = 1.0,
         max_features: float = 1.0,
         subsample: float = 0.8,
+        monotonic_cst: Any = None,
         geometry: Any = "auto",
         surrogate_rows: int | None = 50_000,
         categorical_features: Any = "from_dtype",
         early_stopping: bool | str = "auto",
         scoring: Any = "loss",
         validation_fraction: float = 0.2,
-        n_iter_no_change: int = 50,
+        n_iter_no_change: int = 25,
         tol: float = 1e-7,
         calibrate: bool = True,
         warm_start: bool = False,
@@ -338,6 +347,7 @@ default="squared_error"
         self.l2_regularization = l2_regularization
         self.max_features = max_features
         self.subsample = subsample
+        self.monotonic_cst = monotonic_cst
         self.geometry = geometry
         self.surrogate_rows = surrogate_rows
         self.categorical_features = categorical_features
@@ -358,6 +368,11 @@ default="squared_error"
             raise ValueError(
                 f"loss={self.loss!r} takes one response, but y has {y.shape[1]} columns. Use "
                 "loss='squared_error', or sklearn.multioutput.MultiOutputRegressor."
+            )
+        if self.monotonic_cst_ is not None and y.shape[1] > 1:
+            raise ValueError(
+                f"monotonic_cst needs one response, but y has {y.shape[1]} columns. Fit one model "
+                "for each, with sklearn.multioutput.MultiOutputRegressor."
             )
         if more and y.shape[1] != self.n_outputs_:
             raise ValueError(
@@ -410,7 +425,7 @@ default="squared_error"
             return answers[:, 0] if self.n_outputs_ == 1 else answers
 
         def measure(raw, y, weights) -> float:
-            answers = _Answers(in_units(apply_link(link, raw)))
+            answers = Answers(in_units(apply_link(link, raw)))
             return -scorer(answers, np.arange(len(y)), in_units(y), sample_weight=weights)
 
         return measure
@@ -469,30 +484,3 @@ default="squared_error"
         tags.target_tags.multi_output = True
         tags.target_tags.single_output = True
         return tags
-
-
-class _Answers(RegressorMixin):
-    """A stand-in for an estimator: scorers ask it for answers by the number of the row."""
-
-    def __init__(self, answers: np.ndarray):
-        self.answers = answers
-
-    def predict(self, rows: np.ndarray) -> np.ndarray:
-        return self.answers[rows]
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return True
-
-
-class _ClassAnswers(ClassifierMixin, _Answers):
-    """The same for probabilities."""
-
-    def __init__(self, classes: np.ndarray, answers: np.ndarray):
-        super().__init__(answers)
-        self.classes_ = classes
-
-    def predict_proba(self, rows: np.ndarray) -> np.ndarray:
-        return self.answers[rows]
-
-    def predict(self, rows: np.ndarray) -> np.ndarray:
-        return self.classes_[self.answers[rows].argmax(axis=1)]

@@ -41,9 +41,9 @@ class JacobianForestClassifier(SetMixin, ForestClassifierMixin, JacobianForest):
         Gradients are taken at every row.
     calibrate : bool, default=True
         Whether to fit the temperature of the probabilities, and the sets of ``predict_set``, on
-        rows that are held out: 60 trees of the chosen geometry in each of 4 folds, or on three
-        quarters of the rows from 2,000 on. The trees of the forest see all rows either way, and
-        predicted classes do not depend on it. Below 20 rows nothing is fitted.
+        rows that are held out: at most 60 trees of the chosen geometry in each of 4 folds, or on
+        three quarters of the rows from 2,000 on. The trees of the forest see all rows either way,
+        and predicted classes do not depend on it. Below 20 rows nothing is fitted.
     max_features : int, float, {"sqrt", "log2"} or None, default="sqrt"
         Number of axes that a node tries.
     <limits>
@@ -172,8 +172,8 @@ class JacobianForestRegressor(IntervalMixin, ForestRegressorMixin, JacobianFores
         Gradients are taken at every row.
     calibrate : bool, default=True
         Whether to measure errors on rows that are held out, for ``predict_interval`` and
-        ``predict_quantiles``: 60 trees of the chosen geometry in each of 4 folds, or on three
-        quarters of the rows from 2,000 on. Predictions do not depend on it. It needs 20 rows.
+        ``predict_quantiles``: at most 60 trees of the chosen geometry in each of 4 folds, or on
+        three quarters of the rows from 2,000 on. Predictions do not depend on it. It needs 20 rows.
     max_features : int, float, {"sqrt", "log2"} or None, default=1.0
         Number of axes that a node tries.
     <limits>

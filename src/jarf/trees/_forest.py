@@ -386,6 +386,9 @@ def _move(nodes: np.ndarray, to: np.ndarray, n_nodes: int, n_projections: int, n
 def _over_blocks(work: Any, shape: tuple[int, int], n_jobs: int | None) -> None:
     """Call ``work`` for every block of rows, in threads."""
     n_rows, n_columns = shape
+    if 0 < n_rows <= LEAST_ROWS and n_jobs != 0:  # joblib refuses 0
+        work(slice(0, n_rows))
+        return
     share = -(-n_rows // threads_of(n_jobs))
     size = max(LEAST_ROWS, min(MOST_ROWS, MOST_VALUES // max(n_columns, 1), share))
     blocks = [slice(at, min(at + size, n_rows)) for at in range(0, n_rows, size)]
