@@ -110,6 +110,7 @@ def _parts() -> list[Kind]:
         Kind(EJOP, {"total": "matrix", "weight": "number", "n_probes": "count"}, _check_ejop),
         Kind(WideEJOP, wide, _check_wide),
         Kind(ours.Geometry, geometry, _check_geometry),
+        Kind(ours.Cycle, {"name": "text", "rounds": "tuple"}),
         Kind(ours.RaceResult, race, _check_race, frozenset(race) - {"winners", "rows"}),
         Kind(ours.Calibration, calibration, _check_calibration),
         Kind(ours.ConformalResiduals, residuals, _check_residuals),
@@ -274,6 +275,19 @@ def _estimators() -> list[Kind]:
     listed: list[Kind] = [
         EstimatorKind(getattr(ours, name), grown, _check_grown, optional, _writable)
         for name in names
+    ]
+    boosted = {name: grown[name] for name in grown if "oob" not in name and name != "tree_seeds_"}
+    boosted |= {"geometry_": "Cycle", "n_iter_": "count", "monotonic_cst_": "ints|none"}
+    boosted |= dict.fromkeys(
+        ("train_score_", "validation_score_", "response_means_", "response_scales_"), "vector"
+    )
+    needed = {"n_features_in_", "table_", "forest_", "feature_scales_", "geometry_", "n_iter_"}
+    optional = frozenset(set(boosted) - needed)
+    listed += [
+        EstimatorKind(
+            getattr(ours, f"JacobianBoosting{task}"), boosted, _check_grown, optional, _writable
+        )
+        for task in ("Classifier", "Regressor")
     ]
     kernel = {**_COLUMNS, "table_": "TableEncoder", "classes_": "labels", "n_classes_": "count"}
     kernel |= {"machine_": "KernelMachine", "choice_": "Choice", "calibration_": "Calibration"}

@@ -14,6 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 import jarf
 from jarf._sklearn import is_classifier
 from jarf.ensemble import (
+    JacobianBoostingClassifier,
+    JacobianBoostingRegressor,
     JacobianEnsembleClassifier,
     JacobianEnsembleRegressor,
     JacobianFeatures,
@@ -186,6 +188,10 @@ def _check_forest_model(model: Any) -> None:
         model.forest_.n_features == n_outputs == len(model.feature_scales_),
         "the forest is of other columns",
     )
+    if isinstance(model, JacobianBoostingClassifier | JacobianBoostingRegressor):
+        require(not model.forest_.averaged, "the forest is not boosted")
+        require(is_classifier(model) == hasattr(model, "classes_"), "classes are missing")
+        return
     plain = model.forest_.link == "identity" and model.forest_.averaged
     require(plain and not np.any(model.forest_.base), "the forest is not bagged")
     require(is_classifier(model) == hasattr(model, "classes_"), "classes are missing, or too many")
