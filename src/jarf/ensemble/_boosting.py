@@ -182,7 +182,7 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
             score.append(run.training_loss())
             if done % max(1, n_rounds // 10) == 0:
                 stages.note(f"{done} of {n_rounds} rounds, training loss {score[-1]:.5g}")
-        kept = self.train_score_ if hasattr(self, "train_score_") and run.n_before else []
+        kept = self.train_score_ if run.n_before else np.empty(0)
         self.train_score_ = np.concatenate([kept, -np.array(score)])
 
     def _rounds_to_add(self, run: Rounds) -> int:

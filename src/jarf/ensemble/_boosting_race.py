@@ -200,12 +200,16 @@ def _decide(
     stopping: Stopping,
     measure: str,
 ) -> tuple[Racer, RaceResult]:
-    """Compare all racers with plain axes row by row; plain axes win ties."""
+    """Compare all racers with plain axes row by row; plain axes win ties.
+
+    A racer that went early is compared with the plain axes of the same number of rounds.
+    """
     plain = next(racer for racer in racers if racer.cycle == AXES)
-    of_plain = plain.row_losses(stopping.best(plain.losses))
     table: list[dict[str, Any]] = []
     for racer in racers:
+        n_rounds = None if racer in finalists else racer.runs[0].n_rounds + 1
         lost = racer.row_losses(stopping.best(racer.losses))
+        of_plain = plain.row_losses(stopping.best(plain.losses[:n_rounds]))
         gain, error = rows.mean_and_error(of_plain - lost)
         table.append(
             {
@@ -215,6 +219,7 @@ def _decide(
                 "standard_error": error,
                 "n_trees": racer.runs[0].n_rounds,
                 "seconds": racer.seconds,
+                "finalist": racer in finalists,
             }
         )
     names = {racer.cycle.name: racer for racer in finalists}
@@ -224,4 +229,6 @@ def _decide(
     first = ranked[0]
     if not first["gain"] > CLEAR * first["standard_error"]:
         first = next(row for row in ranked if row["geometry"] == AXES.name)
-    return names[first["geometry"]], RaceResult((first["geometry"],), table, measure=measure)
+    return names[first["geometry"]], RaceResult(
+        (first["geometry"],), table, measure=measure, threshold=CLEAR
+    )

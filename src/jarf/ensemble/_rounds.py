@@ -214,7 +214,7 @@ class Rounds:
 
     def go_on(self, forest: Forest) -> None:
         """Begin with the trees of an earlier fit."""
-        self.before, self.base = forest, forest.base
+        self.before, self.base = forest, np.asarray(forest.base)
         self.raw = forest.raw(self.rows.X)
 
     def forest(self, n_rounds: int | None = None) -> Forest:

@@ -279,7 +279,8 @@ class Forest:
         sums = np.zeros((len(X), self.n_raw))
         for tree, root in enumerate(self.roots):
             sums += self.leaf_values(leaves[:, tree] + root)
-            yield apply_link(self.link, (sums / (tree + 1) if self.averaged else sums) + self.base)
+            raw = sums / (tree + 1) if self.averaged else sums
+            yield apply_link(self.link, raw + np.asarray(self.base))
 
     def sums(self, X: np.ndarray, n_jobs: int | None = None, skip: np.ndarray | None = None):
         """Sum the trees' leaf values: (n_rows, n_raw).
