@@ -55,7 +55,7 @@ class Calibration:
     >>> labels[[0, 99]] = 1, 0
     >>> found = Calibration.fit(soft, labels)
     >>> found.apply(soft[:1]).round(2)
-    array([[0.97, 0.03]])
+    array([[0.96, 0.04]])
     """
 
     temperature: float = 1.0
