@@ -21,11 +21,11 @@ from jarf.ensemble._jacobian_base import JacobianForest
 class JacobianForestClassifier(SetMixin, ForestClassifierMixin, JacobianForest):
     """A forest whose cuts follow the gradients of surrogate models, where that helps.
 
-    A node tries plain axes and, beside them, directions drawn from the local expected Jacobian
-    outer product: signed sums of the surrogates' gradients at a few random rows of the node. Which
-    surrogates, how sparse the directions are and how axes are drawn is the *geometry*. An honest
-    race on rows whose labels no surrogate saw chooses it; plain axes win ties, so that the forest
-    is a plain one where nothing better was found.
+    A node tries plain axes and, in addition, directions drawn from the local expected Jacobian
+    outer product: signed sums of the surrogates' gradients at a few random rows of the node. The
+    *geometry* determines the surrogates, the sparsity of directions and how axes are drawn. It is
+    chosen by a race on held-out rows, whose labels no surrogate saw. Plain axes win ties, so the
+    result is a plain random forest unless something better was found.
 
     Parameters
     ----------
@@ -71,8 +71,8 @@ class JacobianForestClassifier(SetMixin, ForestClassifierMixin, JacobianForest):
 
     Notes
     -----
-    There is no out-of-bag score: directions have seen every training label, so it would promise too
-    much. The losses in ``race_`` are honest.
+    There is no out-of-bag score: directions have seen every training label, so it would be too
+    optimistic. The losses in ``race_`` are computed on held-out rows.
 
     Examples
     --------
