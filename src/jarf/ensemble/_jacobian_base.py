@@ -78,7 +78,7 @@ class JacobianForest(BaggedForest):
 
     def _choose(self, X, table: Table, target: Target, seed: int, stages: Stages) -> None:
         """Set the geometries, and from how many rows nodes are split."""
-        if self.forest_.n_trees > 0:  # a warm start goes on as it began
+        if self.forest_.n_trees > 0:  # a warm start keeps its geometries
             return
         vars(self).pop("race_", None)
         automatic = self.min_samples_split == "auto"
@@ -173,7 +173,7 @@ class JacobianForest(BaggedForest):
             return RaceResult((PLAIN.name,), [], reason=reason)
         geometries = self._racers()
         if n_candidates(self.max_features, X.shape[1]) >= X.shape[1]:
-            # All trees of "whole" would be alike.
+            # All trees of "whole" would be identical.
             geometries = [g for g in geometries if g.bootstrap or not g.is_plain]
         tracks = [
             self._track(X, table, target, learn, score, geometries, seed, f"split {number}")
@@ -185,7 +185,7 @@ class JacobianForest(BaggedForest):
             lambda geometry: [track(geometry) for track in tracks],
             ScoredRows.of(X[scored], table.weights[scored]),
             self.n_jobs,
-            stages.note,
+            stages.detail,
             SIZES if self.min_samples_split == "auto" else (),
         )
 
