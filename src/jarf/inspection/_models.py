@@ -8,11 +8,18 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from jarf._sklearn import is_classifier
-from jarf.ensemble import JARFClassifier, JARFRegressor, TreeEnsemble
+from jarf.ensemble import (
+    JacobianKernelClassifier,
+    JacobianKernelRegressor,
+    JARFClassifier,
+    JARFRegressor,
+    TreeEnsemble,
+)
 from jarf.geometry import JacobianPreconditioner
 from jarf.table import Column, checked_table, read_columns, read_table
 
-MODELS = (TreeEnsemble, JARFClassifier, JARFRegressor)
+KERNELS = (JacobianKernelClassifier, JacobianKernelRegressor)
+MODELS = (TreeEnsemble, *KERNELS, JARFClassifier, JARFRegressor)
 
 
 def check_model(model: Any) -> None:
@@ -43,7 +50,11 @@ def answers(model: Any, matrix: np.ndarray) -> np.ndarray:
     """Class probabilities, or predictions, at rows of the encoded matrix: (n_rows, n_outputs)."""
     if isinstance(model, TreeEnsemble):
         matrix = np.ascontiguousarray(matrix, dtype=np.float32)
-        return model.forest_.predict(matrix, model.n_jobs)
+        found = model.forest_.predict(matrix, model.n_jobs)
+        calibration = getattr(model, "calibration_", None)
+        return found if calibration is None else calibration.apply(found)
+    if isinstance(model, KERNELS):
+        return model.answer_encoded(np.asarray(matrix, dtype=np.float64))
     if model.share != "per-tree":
         matrix = model.preconditioner_.map_.transform(matrix)
     if not is_classifier(model):

@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
-from jarf.inspection._models import MixedRows, answers, check_model, column_names
+from jarf.ensemble import JacobianEnsembleClassifier, JacobianEnsembleRegressor
+from jarf.inspection._models import MODELS, MixedRows, answers, check_model, column_names
 
 # Tables of at most this many columns are explained exactly.
 EXACT_UP_TO = 10
@@ -72,7 +74,9 @@ def shapley_values(
     Parameters
     ----------
     model : estimator
-        Fitted: JARF on any final ensemble, an oblique forest or a Jacobian forest.
+        Fitted: JARF on any final ensemble, an oblique forest, a Jacobian forest, a kernel machine,
+        or an ensemble of these. Calibrated probabilities are explained as ``predict_proba``
+        returns them; of an ensemble, the weighted mean of its members before its own temperature.
     X : array-like or DataFrame of shape (n_samples, n_features)
         Rows to explain.
     background : array-like or DataFrame of shape (n_background, n_features)
@@ -112,6 +116,9 @@ def shapley_values(
     >>> int(found.importances.argmin())
     2
     """
+    if isinstance(model, JacobianEnsembleClassifier | JacobianEnsembleRegressor):
+        options = {"n_permutations": n_permutations, "exact": exact}
+        return _of_ensemble(model, X, background, random_state, options)
     check_model(model)
     rows = MixedRows(model, X, background)
     d = model.n_features_in_
@@ -124,6 +131,26 @@ def shapley_values(
         rng = check_random_state(random_state)
         values, errors = _sampled_orders(model, rows, ends, d, n_permutations, rng)
     return _result(model, values, errors, ends[1].mean(axis=0))
+
+
+def _of_ensemble(model, X, background, random_state, options) -> ShapleyValues:
+    """Average the values of the members: Shapley values are linear in the model."""
+    check_is_fitted(model)
+    seed = check_random_state(random_state).randint(2**31 - 1)  # all members walk the same orders
+    total: Any = None
+    for name, member in model.members_.items():
+        if not isinstance(member, MODELS):
+            raise TypeError(
+                f"The member {name!r} of the ensemble, {type(member).__name__}, is not a model of "
+                "this library and cannot be explained. Explain the other members by themselves."
+            )
+        found = shapley_values(member, X, background, random_state=seed, **options)
+        weight = model.weights_[name]
+        parts = [weight * found.values, weight * found.base_values]
+        parts.append(weight * found.standard_errors)  # errors of the same orders add up, at most
+        total = parts if total is None else [a + b for a, b in zip(total, parts, strict=True)]
+    values, base, errors = total
+    return ShapleyValues(values, base, errors, found.exact, column_names(model))
 
 
 def _result(model, values, errors, base) -> ShapleyValues:
