@@ -53,6 +53,7 @@ class Newton {
   std::size_t n_outputs() const { return k(); }
   // The penalty can make a split worse than none.
   static constexpr bool kMustGain = true;
+  static constexpr bool kBinsAdd = true;
 
   void enter(const std::uint32_t* rows, std::size_t n_rows) {
     const std::size_t width = 2 * k();
@@ -80,8 +81,7 @@ class Newton {
   }
   std::int32_t leaf(std::vector<double>& values) const {
     for (std::size_t c = 0; c < k(); ++c) {
-      const double hessian = totals_[2 * c + 1] + l2_;
-      values.push_back(hessian > kTiny ? -totals_[2 * c] / hessian : 0.0);
+      values.push_back(step(totals_[2 * c], totals_[2 * c + 1]));
     }
     return static_cast<std::int32_t>(values.size() / k()) - 1;
   }
@@ -129,9 +129,20 @@ class Newton {
     const double* from = node_.data() + i * 2 * k();
     for (std::size_t c = 0; c < 2 * k(); ++c) bin[c] += from[c];
   }
+  // Adds all rows to the bins that `codes` name.
+  void fill(const std::uint8_t* codes, std::size_t n_rows, double* bins) const {
+    const double* from = node_.data();
+    for (std::size_t i = 0; i < n_rows; ++i, from += 2 * k()) {
+      double* bin = bins + codes[i] * 2 * k();
+      for (std::size_t c = 0; c < 2 * k(); ++c) bin[c] += from[c];
+    }
+  }
 
- private:
+ protected:
   std::size_t k() const { return K ? K : k_; }
+  double step(double gradient, double hessian) const {
+    return hessian + l2_ > kTiny ? -gradient / (hessian + l2_) : 0.0;
+  }
   double part(double gradient, double hessian) const {
     return hessian + l2_ > kTiny ? gradient * gradient / (hessian + l2_) : 0.0;
   }

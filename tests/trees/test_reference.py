@@ -87,6 +87,7 @@ TARGETS = {
     "vector newton": NewtonTarget(-NOISY, HESSIANS, 0.5, 1.0),
     "no penalty": NewtonTarget(-NOISY, np.where(HESSIANS > 0.5, HESSIANS, 0.0)),
 }
+MONOTONE = NewtonTarget(NOISY[:, 0], HESSIANS[:, 0], 0.5, 1.0, monotonic=[1, -1, 0, 0, 0])
 ROTATION = (
     np.arange(0, 11, 2, dtype=np.int32),
     np.array([0, 1, 1, 2, 2, 3, 3, 4, 4, 0], np.int32),
@@ -133,7 +134,7 @@ def small_tree(monkeypatch, target, name, *, native, rotated=False, **limits):
 def assert_same_tree(native, plain):
     for name in ("nodes", "starts", "features", "leaves"):
         np.testing.assert_array_equal(getattr(native, name), getattr(plain, name))
-    for name in ("weights", "gains", "values"):
+    for name in ("weights", "gains", "values", "bounds"):
         ours, reference = getattr(native, name), getattr(plain, name)
         np.testing.assert_allclose(ours, reference, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(native.loadings, plain.loadings, rtol=1e-6)
@@ -157,6 +158,40 @@ def test_every_target_with_rotated_columns_and_best_first(monkeypatch, target):
             for native in (True, False)
         )
         assert_same_tree(native, plain)
+
+
+@pytest.mark.parametrize("limits", [{}, {"max_leaf_nodes": 7, "max_depth": None}])
+@pytest.mark.parametrize("name", proposals())
+def test_monotone_constraints_with_every_proposal(monkeypatch, name, limits):
+    native, plain = (
+        small_tree(monkeypatch, MONOTONE, name, native=native, **limits) for native in (True, False)
+    )
+    assert_same_tree(native, plain)
+    # Directions alone, all of them with constrained columns, leave nothing to try.
+    assert (len(native.nodes) > 3) == ("gradients" not in name)
+    assert native.bounds.shape == (len(native.nodes), 2)
+
+
+SHAPES = {
+    "normal": lambda z: z,
+    "outliers": lambda z: np.where(np.arange(len(z))[:, None] % 100 == 7, 1e6 * z, z),
+    "mostly zero": lambda z: np.where(z < 0.3, 0, np.exp(3 * z)),
+    "narrow and broad": lambda z: np.where(np.abs(z) < 0.8, z / 1000, 10 * z),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("target", TARGETS)
+def test_bins_made_for_a_direction(monkeypatch, target, shape):
+    columns, rows = SHAPES[shape](SMALL), np.repeat(np.arange(120), 2)
+    columns = np.concatenate([columns, columns[::-1] * 1.01]).astype(np.float32)
+    trees = []
+    for value in ("0", "1"):
+        monkeypatch.setenv("JARF_NO_NATIVE", value)
+        limits = Limits(max_depth=2, sample_from=30, min_samples_leaf=3)
+        made = make_columns(columns, bins=False), proposals()["sparse"], TARGETS[target].only(rows)
+        trees.append(grow_tree(*made, np.ones(240), 3, limits, keep_leaves=True))
+    assert_same_tree(*trees)
 
 
 def test_a_sequence_tries_all_its_parts(both_engines, monkeypatch):

@@ -36,6 +36,13 @@ class Budget:
         Folds of a repeat; the study has two.
     max_levels : int or None
         Most one-hot columns of a category; rarer levels share one. None means no limit.
+
+    Examples
+    --------
+    >>> from jarf.bench import get_budget
+    >>> budget = get_budget("standard")
+    >>> budget.repeats, budget.folds, budget.train_cap
+    (5, 2, 5000)
     """
 
     name: str

@@ -1,7 +1,7 @@
-"""Methods that users would pick instead: extra trees and the usual boosters, untuned.
+"""Common alternatives: extra trees and popular boosters, untuned.
 
-All run at their own defaults except for the number of trees and one thread, which every method
-shares, and whatever would make a fit depend on luck or write files.
+All use their own defaults, except for the number of trees and one thread, as every method, and for
+settings that would make a fit random or write files.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def _matrix(X: Any) -> np.ndarray:
 
 
 def _on_matrix(model: Any) -> Any:
-    """A model that sees numbers only: flags of encoded levels as 0 and 1."""
+    """Return a model that sees numbers only: indicators of levels become 0 and 1."""
     return make_pipeline(FunctionTransformer(_matrix), model)
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import platform
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from jarf._native import is_native
+from jarf._progress import show
 from jarf.bench._budgets import Budget, get_budget
 from jarf.bench._catalog import SIMULATED
 from jarf.bench._datasets import custom_datasets, get_dataset
@@ -33,7 +33,16 @@ __all__ = ["Study", "plan_study", "reproduce"]
 
 @dataclass
 class Study:
-    """A planned run: its jobs, and what could not be planned."""
+    """A planned run: its jobs, and what was left out.
+
+    Examples
+    --------
+    >>> from jarf.bench import plan_study
+    >>> choice = {"only": ["classification"], "datasets": ["iris"], "methods": ["RF"]}
+    >>> study = plan_study("quick", **choice)
+    >>> study.experiments, {job.dataset for job in study.jobs}
+    (['classification'], {'iris'})
+    """
 
     budget: Budget
     experiments: list[str]
@@ -43,7 +52,7 @@ class Study:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What must stay the same when a results folder is used again."""
+        """The settings that must not change when a results folder is used again."""
         sizes = self.budget.as_dict()
         for name in ("datasets", "folds", "max_levels"):  # the last two never change here
             sizes.pop(name)
@@ -60,7 +69,7 @@ def plan_study(
     seed: int = 0,
     warn: Callable[[str], None] | None = None,
 ) -> Study:
-    """List the fits of a run; datasets that cannot be had are left out and named.
+    """List the fits of a run; datasets that cannot be loaded are left out, with a note.
 
     Parameters
     ----------
@@ -71,7 +80,7 @@ def plan_study(
         Folder searched first for data files.
     seed : int
     warn : callable or None
-        Told about each dataset that is left out.
+        Called for each dataset that is left out.
     """
     size = get_budget(budget) if isinstance(budget, str) else budget
     chosen = _checked("experiment", only, list(EXPERIMENTS))
@@ -86,12 +95,12 @@ def plan_study(
     wanted = _installed(list(methods) if methods is not None else _default_methods(), warn)
     plan = Plan(size, facts, wanted, seed)
     jobs = [job for name in chosen for job in EXPERIMENTS[name].plan(plan)]
-    jobs.sort(key=lambda job: job.repeat)  # a run that is stopped early has something of all
+    jobs.sort(key=lambda job: job.repeat)  # so that a stopped run covers all
     return Study(size, chosen, with_tunings(jobs, size), missing, seed)
 
 
 def _installed(names: list[str], warn: Callable[[str], None] | None) -> list[str]:
-    """The methods that can be run; the others are named."""
+    """Return the methods that can be run; the others are listed in a note."""
     methods = [get_method(name) for name in names]
     for method in methods:
         if method.missing and warn is not None:
@@ -114,7 +123,7 @@ def _checked(what: str, wanted: Sequence[str] | None, known: list[str]) -> list[
 def _look(
     names: Sequence[str], data: str | None, warn: Callable[[str], None] | None
 ) -> tuple[dict[str, Facts], dict[str, str]]:
-    """Load every dataset once: its size, whether it has categories, or why it is missing."""
+    """Load every dataset once to find its size and categories, or why it is missing."""
     facts, missing = {}, {}
     for name in names:
         if get_dataset(name).simulated:
@@ -133,7 +142,7 @@ def _look(
 
 
 def environment() -> dict[str, Any]:
-    """What the rows of a start depend on besides the settings."""
+    """Return the environment that results depend on in addition to the settings."""
     return {
         "versions": versions(),
         "system": platform.system(),
@@ -159,7 +168,7 @@ def reproduce(
     Parameters
     ----------
     out : path
-        Results folder. A second call with the same folder and budget continues.
+        Results folder. A second call with the same folder and budget resumes.
     budget : {"quick", "standard", "full"} or Budget
     jobs : int
         Fits at once, each with one thread. More than one starts processes: a script then needs
@@ -181,7 +190,7 @@ def reproduce(
 
     def say(text: str) -> None:
         if verbose:
-            print(text, file=sys.stderr, flush=True)
+            show(text)
 
     data = data or os.environ.get("JARF_DATA")
     study = plan_study(budget, data=data, warn=say, **selection)

@@ -1,7 +1,7 @@
 """Geometry -> ensemble: the paper's estimators, and forests on one native engine.
 
-In the engine only the candidates that a node tries differ from forest to forest. Names outside
-``__all__`` are shared with other folders and may change between releases.
+The forests differ only in the candidates that a node tries. Names outside ``__all__`` are shared
+with other folders and may change between releases.
 """
 
 from jarf.ensemble._axes import AxisForestClassifier, AxisForestRegressor
@@ -12,8 +12,13 @@ from jarf.ensemble._ccf import (
     CanonicalCorrelationForestClassifier,
     CanonicalCorrelationForestRegressor,
 )
+from jarf.ensemble._cycles import CYCLES, Cycle
 from jarf.ensemble._features import JacobianFeatures
 from jarf.ensemble._geometries import GEOMETRIES, Geometry
+from jarf.ensemble._jacobian_boosting import (
+    JacobianBoostingClassifier,
+    JacobianBoostingRegressor,
+)
 from jarf.ensemble._jacobian_forest import JacobianForestClassifier, JacobianForestRegressor
 from jarf.ensemble._jarf import JARFClassifier, JARFRegressor
 from jarf.ensemble._per_tree import PerTreeForest as PerTreeForest
@@ -25,16 +30,20 @@ from jarf.trees import Forest as Forest
 from jarf.trees import SplitNormals as SplitNormals
 
 __all__ = [
+    "CYCLES",
     "GEOMETRIES",
     "AxisForestClassifier",
     "AxisForestRegressor",
     "BaggedForest",
     "CanonicalCorrelationForestClassifier",
     "CanonicalCorrelationForestRegressor",
+    "Cycle",
     "Geometry",
     "GivenGradients",
     "JARFClassifier",
     "JARFRegressor",
+    "JacobianBoostingClassifier",
+    "JacobianBoostingRegressor",
     "JacobianFeatures",
     "JacobianForestClassifier",
     "JacobianForestRegressor",

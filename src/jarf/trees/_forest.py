@@ -6,6 +6,7 @@ differ in whether trees are averaged or added, in the base value and in the link
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -26,7 +27,14 @@ LEAST_ROWS, MOST_ROWS, MOST_VALUES = 256, 4096, 2**18
 
 
 class GrownTree(NamedTuple):
-    """One tree as the grower returns it; indices count from its own root."""
+    """One tree as the grower returns it; indices count from its own root.
+
+    Examples
+    --------
+    >>> from jarf.trees import GrownTree
+    >>> GrownTree._fields[:3]
+    ('nodes', 'weights', 'gains')
+    """
 
     nodes: np.ndarray  # dtype NODE; left is -1 - class in pure leaves
     weights: np.ndarray  # (n_nodes,): training weight that reached the node
@@ -36,10 +44,22 @@ class GrownTree(NamedTuple):
     loadings: np.ndarray
     values: np.ndarray  # (n_values, n_outputs)
     leaves: np.ndarray  # (n_rows,): leaf of each training row, -1 if unused; empty if not kept
+    # (n_nodes, 2): least and largest value of each node; empty without monotone constraints
+    bounds: np.ndarray = np.empty((0, 2))
 
 
 class SplitNormals(NamedTuple):
-    """The cuts of a forest in original coordinates, one row per inner node."""
+    """The cuts of a forest in original coordinates, one row per inner node.
+
+    Examples
+    --------
+    >>> from jarf import SPORFClassifier
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> cuts = SPORFClassifier(5, random_state=0).fit(X, y).split_normals()
+    >>> cuts.normals.shape == (len(cuts.offsets), 4)
+    True
+    """
 
     normals: csr_array  # (n_cuts, n_features), rows of length one
     offsets: np.ndarray  # a row x goes left if normal . x <= offset
@@ -74,6 +94,16 @@ class Forest:
         From there to the prediction.
     averaged : bool, default=True
         Whether trees are averaged (bagging) or added (boosting).
+
+    Examples
+    --------
+    >>> from jarf.trees import read_trees
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> forest = read_trees(RandomForestClassifier(5, random_state=0).fit(X, y))
+    >>> forest.n_trees, forest.predict(X.astype("float32")).shape
+    (5, (150, 3))
     """
 
     nodes: np.ndarray
@@ -142,6 +172,23 @@ class Forest:
             n_pure=0,
             n_features=n_features,
             **model,
+        )
+
+    @classmethod
+    def of_tree(cls, tree: GrownTree, n_features: int) -> Forest:
+        """Return one tree of responses by itself, added rather than averaged; nothing is copied."""
+        return cls(
+            nodes=tree.nodes,
+            roots=np.zeros(1, np.int32),
+            weights=tree.weights,
+            gains=tree.gains,
+            starts=tree.starts,
+            features=tree.features,
+            loadings=tree.loadings,
+            values=tree.values,
+            n_pure=0,
+            n_features=n_features,
+            averaged=False,
         )
 
     def extended(self, trees: list[GrownTree]) -> Forest:
@@ -243,6 +290,15 @@ class Forest:
     def predict(self, X: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
         """Return the predictions of the model: (n_rows, n_outputs)."""
         return apply_link(self.link, self.raw(X, n_jobs))
+
+    def staged(self, X: np.ndarray, n_jobs: int | None = None) -> Iterator[np.ndarray]:
+        """Yield the predictions of the first tree, the first two, and so on."""
+        leaves = self.apply(X, n_jobs)
+        sums = np.zeros((len(X), self.n_raw))
+        for tree, root in enumerate(self.roots):
+            sums += self.leaf_values(leaves[:, tree] + root)
+            raw = sums / (tree + 1) if self.averaged else sums
+            yield apply_link(self.link, raw + np.asarray(self.base))
 
     def sums(self, X: np.ndarray, n_jobs: int | None = None, skip: np.ndarray | None = None):
         """Sum the trees' leaf values: (n_rows, n_raw).

@@ -1,8 +1,8 @@
 """The grower and the predictor of ``native/`` in plain Python, under the same names.
 
-Slow and short: it says what the kernels compute. Candidates, arithmetic and ties are the same, so
-that trees come out the same; only the histograms of large nodes are missing, all are searched
-exactly. ``JARF_NO_NATIVE=1`` runs the forests on it.
+Slow and short: it defines what the kernels compute. Candidates, arithmetic and ties are the same,
+so that trees come out the same; only the columns' own bins are missing, which native code uses in
+large nodes. ``JARF_NO_NATIVE=1`` runs the forests on it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,14 @@ from jarf.trees._reference_proposals import (
     Sequence,
     SparseRandom,
 )
-from jarf.trees._reference_targets import Entropy, Gini, Newton, SquaredError
+from jarf.trees._reference_search import Search
+from jarf.trees._reference_targets import (
+    Entropy,
+    Gini,
+    MonotoneNewton,
+    Newton,
+    SquaredError,
+)
 
 __all__ = [
     "Axes",
@@ -40,6 +47,7 @@ __all__ = [
     "Gradients",
     "LargeNodes",
     "Limits",
+    "MonotoneNewton",
     "Newton",
     "RotatedColumns",
     "Sequence",
@@ -56,7 +64,7 @@ __all__ = [
 
 
 class TrainingColumns(NamedTuple):
-    """The training matrix, one row a column; bins are not used."""
+    """The training matrix, one row per column; only the numbers of bins are used."""
 
     values: np.ndarray
     codes: np.ndarray
@@ -93,8 +101,10 @@ def Limits(
     return SimpleNamespace(**locals())
 
 
-def bin_columns(*arrays: np.ndarray) -> None:
-    """Leave the bins empty: the reference searches exactly."""
+def bin_columns(values, codes, lowest, highest, n_bins) -> None:
+    """Count distinct values where they are few, as negative numbers; leave the bins empty."""
+    n_distinct = np.array([len(np.unique(column)) for column in values])
+    n_bins[:] = np.where(n_distinct <= lowest.shape[1], -n_distinct, lowest.shape[1])
 
 
 def RotatedColumns(values, starts, features, loadings) -> TrainingColumns:
@@ -115,12 +125,6 @@ def project(X: np.ndarray, features: Any, loadings: np.ndarray) -> np.ndarray:
         return values.astype(np.float32)
 
 
-def between(low: float, high: float) -> np.float32:
-    """Return a float32 t with low <= t < high."""
-    middle = np.float32(0.5 * float(low) + 0.5 * float(high))
-    return middle if middle < high else np.float32(low)
-
-
 class _Found(NamedTuple):
     score: float
     threshold: np.float32
@@ -134,7 +138,7 @@ class _Grower:
     """One tree."""
 
     def __init__(self, columns, proposal, target, weights, seed, limits) -> None:
-        self.X = columns.values.T
+        self.X, self.n_bins = columns.values.T, columns.n_bins
         self.proposal, self.target, self.limits = proposal, target, limits
         whole = target.weigh(weights, limits.min_weight_fraction_leaf)
         self.min_gain = limits.min_impurity_decrease * whole
@@ -142,6 +146,7 @@ class _Grower:
         self.nodes: list[tuple[int, float, int, int]] = []
         self.weights: list[float] = []
         self.gains: list[float] = []
+        self.bounds: list[tuple[float, float]] = []
         self.starts = [0]
         self.features: list[int] = []
         self.loadings: list[float] = []
@@ -180,7 +185,7 @@ class _Grower:
 
     def _examine(self, rows: np.ndarray, depth: int, memory: int, node: int) -> _Found | None:
         target, limits, n_rows = self.target, self.limits, len(rows)
-        target.enter(rows)
+        self._enter(rows, node)
         self.weights[node] = target.total
         if (
             n_rows < max(limits.min_samples_split, 2 * self._min_leaf)
@@ -202,6 +207,11 @@ class _Grower:
             )
         )
         while (candidate := self.proposal.next()) is not None:
+            if target.is_monotone:
+                if not target.allows(*candidate):
+                    self.proposal.was_constant()
+                    continue
+                target.face(*candidate)
             with np.errstate(over="ignore", invalid="ignore"):
                 values = project(X, *candidate)
                 spread = values.max() - values.min()
@@ -216,25 +226,34 @@ class _Grower:
             return None
         return best._replace(memory=self.proposal.memory(), gain=gain)
 
+    def _enter(self, rows: np.ndarray, node: int) -> None:
+        if self.target.is_monotone:
+            self.target.enter(rows, self.bounds[node])
+        else:
+            self.target.enter(rows)
+
     @property
     def _min_leaf(self) -> int:
         return min(self.limits.min_samples_leaf, len(self.X))
 
     def _search(self, values: np.ndarray, candidate: Any, best: _Found | None) -> _Found | None:
-        """Try every threshold between two neighbouring values."""
-        order = np.argsort(values, kind="stable")
-        ascending = values[order]
-        min_leaf, score = self._min_leaf, -math.inf if best is None else best.score
-        self.target.all_right()
-        for i in range(len(values) - min_leaf):
-            self.target.move_row(order[i])
-            if i + 1 < min_leaf or ascending[i] == ascending[i + 1]:
-                continue
-            here = self.target.split_score()
-            if here > score:
-                score = here
-                best = _Found(here, between(ascending[i], ascending[i + 1]), *candidate)
-        return best
+        score = -math.inf if best is None else best.score
+        search = Search(self.target, values, self._min_leaf, score)
+        if self._has_few_values(candidate, len(values)):
+            search.exact()
+        else:
+            search.run(self.limits.sample_from)
+        if search.threshold is None:
+            return best
+        return _Found(search.score, search.threshold, *candidate)
+
+    def _has_few_values(self, candidate: Any, n_rows: int) -> bool:
+        """Say whether native code has a bin for each value of the candidate."""
+        features, loadings = candidate
+        if len(features) > 1 or loadings[0] != 1 or len(self.n_bins) == 0:
+            return False
+        n_values = -self.n_bins[features[0]]
+        return 0 < n_values * self.target.bin_width <= 2 * n_rows
 
     def _split(self, rows: np.ndarray, node: int, found: _Found) -> Any:
         left = project(self.X[rows], found.features, found.loadings) <= found.threshold
@@ -242,7 +261,24 @@ class _Grower:
         feature = self._add_projection(found)
         children = [(rows[left], self._add_node()), (rows[~left], self._add_node())]
         self.nodes[node] = (feature, float(found.threshold), children[0][1], children[1][1])
+        if self.target.is_monotone:
+            self._bound_children(node, found, children)
         return children
+
+    def _bound_children(self, node: int, found: _Found, children: Any) -> None:
+        """Hand the bounds down, parted at the middle of the values along a constrained column."""
+        values = []
+        for child_rows, child in children:
+            self.bounds[child] = self.bounds[node]
+            self._enter(child_rows, child)
+            values.append(self.target.value())
+        sign = self.target.sign_of(found.features, found.loadings)
+        if sign == 0:
+            return
+        (low, high), middle = self.bounds[node], 0.5 * (values[0] + values[1])
+        for side, (_, child) in enumerate(children):
+            below = (side == 0) == (sign > 0)
+            self.bounds[child] = (low, middle) if below else (middle, high)
 
     def _add_projection(self, found: _Found) -> int:
         if len(found.features) == 1 and found.loadings[0] == 1:
@@ -256,6 +292,7 @@ class _Grower:
         self.nodes.append((-1, 0.0, 0, 0))
         self.weights.append(0.0)
         self.gains.append(0.0)
+        self.bounds.append((-math.inf, math.inf))
         return len(self.nodes) - 1
 
     def _make_leaf(self, node: int, rows: np.ndarray) -> None:
@@ -279,6 +316,7 @@ def grow_tree(columns, proposal, target, weights, seed, limits, keep_leaves, sto
         np.array(grower.loadings, np.float32),
         np.array(grower.values).reshape(-1, target.n_outputs).ravel(),
         grower.leaves if keep_leaves else grower.leaves[:0],
+        np.array(grower.bounds if target.is_monotone else []).ravel(),
     )
 
 
