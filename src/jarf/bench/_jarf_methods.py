@@ -129,6 +129,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "m = 2500": {"n_probes": 2500},
     "m = 5000": {"n_probes": 5000},
     "m = n": {"n_probes": 10**9},
+    "top 2 eigenvectors": {"n_components": 2},
 }
 
 

@@ -33,12 +33,15 @@ _COLOURS = {
     "JARF-XGB": "#8f5b34",
     "XGB+J": "#0b7285",
     "JF": "#15803d",
+    "JB": "#991b1b",
+    "JE": "#db2777",
     "ET": "#4b5563",
     "HGB": "#a16207",
     "LGBM": "#65a30d",
     "CatBoost": "#ca8a04",
     "YDF-oblique": "#be185d",
     "YDF-GBT": "#7e22ce",
+    "xRFM": "#0369a1",
 }
 _MARKERS = {
     "RF": "o",
@@ -52,12 +55,15 @@ _MARKERS = {
     "JARF-XGB": "P",
     "XGB+J": "p",
     "JF": "X",
+    "JB": "P",
+    "JE": "*",
     "ET": "h",
     "HGB": "d",
     "LGBM": "8",
     "CatBoost": "H",
     "YDF-oblique": "D",
     "YDF-GBT": "v",
+    "xRFM": "^",
 }
 _MORE = ("#4d7c0f", "#be123c", "#0e7490", "#7c3aed", "#a16207", "#334155")
 

@@ -12,7 +12,9 @@ from typing import Any
 from jarf.bench import (
     CLASSIFICATION,
     EXPERIMENTS,
+    PMLB,
     REGRESSION,
+    SRBENCH,
     Results,
     ResultTable,
     StoreError,
@@ -36,7 +38,7 @@ from jarf.pages import (
     write_text,
 )
 from jarf.report._claims import HOLDS, NOT_HERE, PART, UNTESTED, judge
-from jarf.report._figures import FIGURE_OF, draw_figures
+from jarf.report._figures import FIGURES_OF, draw_figures
 from jarf.report._goals import GOALS, IN_SIGHT
 from jarf.report._paper import beside_paper, paper_cell, paper_reference
 
@@ -100,6 +102,8 @@ def _summary_and_tables(
     tables = result_tables(results)
     by_id = {table.id: table for group in tables.values() for table in group}
     names = results.datasets() + results.datasets(simulated=True)
+    for collection in (SRBENCH, PMLB):
+        names += results.datasets(collection=collection)
     methods = results.methods(names)
     environments = read_run(folder)[1]
     summary = {
@@ -233,8 +237,8 @@ def _page(summary: dict[str, Any], painters: dict[str, Painter]) -> str:
     if summary["goals"]:
         sections.append(("goals", "The same asked of our own forest", _goals(summary)))
     for experiment in summary["experiments"]:
-        figure = painters.get(FIGURE_OF.get(experiment["name"], ""))
-        html = figure_html(figure) if figure is not None else ""
+        names = [name for name in FIGURES_OF.get(experiment["name"], ()) if name in painters]
+        html = "".join(figure_html(painters[name]) for name in names)
         html += "".join(table_html(table, starred) for table in experiment["tables"])
         sections.append((experiment["name"], experiment["title"], html))
     sections.append(("data", "Data and methods", _data(summary)))
