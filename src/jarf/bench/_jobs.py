@@ -31,7 +31,7 @@ __all__ = ["TUNING", "Job", "run_job", "versions"]
 TUNING = "tuning"
 _PACKAGES = (
     *("jarf", "numpy", "scipy", "scikit-learn", "xgboost", "pandas"),
-    *("lightgbm", "catboost", "ydf"),
+    *("lightgbm", "catboost", "ydf", "xrfm", "torch"),
 )
 
 

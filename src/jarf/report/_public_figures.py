@@ -10,7 +10,17 @@ import numpy as np
 
 from jarf.bench import PMLB, Results, ResultTable, critical_difference
 from jarf.bench.experiments import OURS, YardstickScores, srbench_scores
-from jarf.pages import GRID, INK, Painter, full_mark, method_colour, method_marker, number, subplots
+from jarf.pages import (
+    GRID,
+    INK,
+    Painter,
+    full_mark,
+    log_axis,
+    method_colour,
+    method_marker,
+    number,
+    subplots,
+)
 
 __all__ = ["PUBLIC_FIGURES"]
 
@@ -110,7 +120,8 @@ def _srbench_scores(results: Results, tables: dict[str, ResultTable]) -> Painter
         seconds = float(np.nanmedian(scores.seconds[:, scores.methods.index(method)]))
         mark = _mark(last, seconds, place, method, scores.run)
         painter.tag(mark, f"{method}: {seconds:.3g} s", method if method in scores.run else "")
-    last.set(title="training time", xlabel="median seconds", xscale="log")
+    last.set(title="training time", xlabel="median seconds")
+    log_axis(last, "x")
     _name_methods(axes[0][0], order)
     return painter
 

@@ -11,6 +11,7 @@ from jarf.bench.experiments import SizePoint, metric_of, size_points
 from jarf.pages import (
     Painter,
     full_mark,
+    log_axis,
     method_colour,
     method_legend,
     method_marker,
@@ -55,7 +56,7 @@ def _accuracy(results: Results, tables: dict[str, ResultTable]) -> Painter | Non
                 mark = full_mark(ax, p.n_train, p.score.value, colour, method_marker(method))
                 tip = f"{dataset}, {method}, {p.n_train:,} rows: {number(p.score.value)}"
                 painter.tag(mark, f"{tip} {metric_of(p.task)}", method, dataset)
-        ax.set_xscale("log")
+        log_axis(ax, "x")
         ax.set_title(dataset, fontsize=9)
     method_legend(figure, methods)
     figure.supxlabel("training rows", fontsize=10)
@@ -90,7 +91,9 @@ def _times(results: Results, tables: dict[str, ResultTable]) -> Painter | None:
             mark = full_mark(ax, rows, seconds, colour, method_marker(method))
             tip = f"{method}: {seconds:.3g} s at about {rows:,.0f} rows ({count} datasets)"
             painter.tag(mark, tip, method)
-    ax.set(xscale="log", yscale="log", xlabel="training rows", ylabel="seconds")
+    ax.set(xlabel="training rows", ylabel="seconds")
+    log_axis(ax, "x")
+    log_axis(ax, "y")
     method_legend(figure, methods)
     return painter
 

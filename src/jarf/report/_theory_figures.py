@@ -15,7 +15,7 @@ from jarf.bench.experiments import (
     recovery_curves,
     risk_curves,
 )
-from jarf.pages import GRID, INK, Painter, full_mark, method_colour, subplots
+from jarf.pages import GRID, INK, Painter, full_mark, log_axis, method_colour, subplots
 
 __all__ = ["THEORY_FIGURES"]
 
@@ -85,7 +85,9 @@ def _risk(results: Results, tables: dict[str, ResultTable]) -> Painter | None:
             colour = _curve_colour(curve.label, labels)
             line = ax.plot(curve.n, curve.risk, "o-", ms=4, color=colour, lw=1.5)[0]
             painter.tag(line, f"{curve.label}, d = {d}: slope {curve.slope:.2f}")
-        ax.set(title=f"d = {d}", xlabel="training rows", xscale="log", yscale="log")
+        ax.set(title=f"d = {d}", xlabel="training rows")
+        log_axis(ax, "x")
+    log_axis(axes[0][0], "y")
     axes[0][0].set_ylabel("risk")
     _legend(figure, labels)
     return painter
@@ -135,7 +137,8 @@ def _recovery(results: Results, tables: dict[str, ResultTable]) -> Painter | Non
             line = ax.plot(*zip(*points, strict=True), "o-", ms=4, color=colour, label=f"d = {d}")
             text = ", ".join(f"{n:,}: {angle:.0f}°" for n, angle in points)
             painter.tag(line[0], f"d = {d}: {text}")
-        ax.set(xlabel=what, xscale="log", ylim=(0, 92))
+        ax.set(xlabel=what, ylim=(0, 92))
+        log_axis(ax, "x")
     axes[0][0].set_ylabel("angle, degrees")
     handles, names = axes[0][0].get_legend_handles_labels()
     figure.legend(handles, names, loc="outside upper center", ncols=len(every))
