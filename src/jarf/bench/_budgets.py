@@ -66,7 +66,7 @@ class Budget:
     public_cap: int | None = None
     public_repeats: int = 10
     sizes: tuple[int, ...] = (1000, 5000)
-    theory_rows: int = 8000
+    theory_rows: int = 4000
     experiments: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
