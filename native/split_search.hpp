@@ -52,8 +52,14 @@ class SplitSearch {
   bool binned(const std::uint8_t* codes, const std::uint32_t* rows, std::size_t n_rows,
               std::size_t n_bins, const float* lowest, const float* highest, Split& best) {
     fill(n_bins, n_rows, [&](std::size_t i) { return codes[rows[i]]; });
+    return filled(histogram_.data(), counts_.data(), n_rows, n_bins, lowest, highest, best);
+  }
+
+  // The same, in a histogram that is there already.
+  bool filled(const double* histogram, const std::uint32_t* counts, std::size_t n_rows,
+              std::size_t n_bins, const float* lowest, const float* highest, Split& best) {
     std::size_t below = 0, above = 0;
-    scan(n_bins, n_rows, best, [&](std::size_t left, std::size_t right) {
+    scan(histogram, counts, n_bins, n_rows, best, [&](std::size_t left, std::size_t right) {
       below = left;
       above = right;
     });
@@ -70,10 +76,11 @@ class SplitSearch {
     choose_edges(values, n_rows, lowest, highest);
     fill(edges_.size() + 1, n_rows, [&](std::size_t i) { return bin_of(values[i], lowest); });
     std::size_t below = 0, above = 0;
-    scan(edges_.size() + 1, n_rows, best, [&](std::size_t left, std::size_t right) {
+    const auto improved = [&](std::size_t left, std::size_t right) {
       below = left;
       above = right;
-    });
+    };
+    scan(histogram_.data(), counts_.data(), edges_.size() + 1, n_rows, best, improved);
     if (below == above) return false;
     best.threshold = edges_[below];
     return true;
@@ -104,20 +111,21 @@ class SplitSearch {
 
   // Calls `improved` with the filled bins on both sides of each threshold that is the best so far.
   template <class Improved>
-  void scan(std::size_t n_bins, std::size_t n_rows, Split& best, Improved improved) {
+  void scan(const double* histogram, const std::uint32_t* counts, std::size_t n_bins,
+            std::size_t n_rows, Split& best, Improved improved) {
     const std::size_t width = target_.bin_width();
     typename Target::Sides sides(target_);
     std::size_t n_left = 0, previous = n_bins;
     n_filled_ = 0;
     for (std::size_t bin = 0; bin < n_bins; ++bin) {
-      if (counts_[bin] == 0) continue;
+      if (counts[bin] == 0) continue;
       ++n_filled_;
       if (n_left >= min_leaf_ && n_rows - n_left >= min_leaf_ && previous < n_bins &&
           improves(best, sides.score())) {
         improved(previous, bin);
       }
-      sides.move_bin(histogram_.data() + bin * width);
-      n_left += counts_[bin];
+      sides.move_bin(histogram + bin * width);
+      n_left += counts[bin];
       previous = bin;
     }
   }
