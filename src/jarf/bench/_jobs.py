@@ -167,8 +167,7 @@ def _fit_and_score(method: Method, model: Any, split: Split, setting: Setting) -
     times.update(_stages(model, times["total"]))
     extra = method.inspect(Fit(model, split, setting)) if method.inspect else {}
     if getattr(model, "race_", None) is not None:
-        race = {"geometry": model.race_.winner, "min_samples_split": model.min_samples_split_}
-        extra = {**extra, **race}
+        extra = {**extra, "geometry": model.race_.winner, **_chosen_numbers(model)}
     if split.bayes is not None:
         extra = {**extra, "bayes": round(split.bayes, 6)}
     return {
@@ -176,6 +175,13 @@ def _fit_and_score(method: Method, model: Any, split: Split, setting: Setting) -
         "times": {name: round(value, 5) for name, value in times.items()},
         "extra": extra,
     }
+
+
+def _chosen_numbers(model: Any) -> dict[str, int]:
+    """What a forest or a booster of ours chose on held-out rows in addition to its geometry."""
+    names = {"min_samples_split": "min_samples_split_", "rounds": "n_iter_"}
+    found = {name: getattr(model, attribute, None) for name, attribute in names.items()}
+    return {name: int(value) for name, value in found.items() if value is not None}
 
 
 def _stages(model: Any, total: float) -> dict[str, float]:
