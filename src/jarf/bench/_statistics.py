@@ -84,7 +84,7 @@ def critical_difference(n_methods: int, n_tables: int, alpha: float = 0.05) -> f
     1.114
     """
     range_ = float(stats.studentized_range.ppf(1 - alpha, n_methods, np.inf))
-    return range_ / np.sqrt(2) * np.sqrt(n_methods * (n_methods + 1) / (6 * n_tables))
+    return float(range_ * np.sqrt(n_methods * (n_methods + 1) / (12 * n_tables)))
 
 
 def best_or_close(scores: Any, margin: float = 0.01) -> np.ndarray:
