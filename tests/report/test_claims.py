@@ -1,4 +1,4 @@
-"""Verdicts on results made so that the answer is known."""
+"""Verdicts on synthetic results with known answers."""
 
 import pytest
 

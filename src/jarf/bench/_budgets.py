@@ -45,6 +45,13 @@ class Budget:
         Most training rows of the experiment on theory.
     experiments : tuple of str
         What is run unless other experiments are named; empty for the paper's study.
+
+    Examples
+    --------
+    >>> from jarf.bench import get_budget
+    >>> budget = get_budget("standard")
+    >>> budget.repeats, budget.folds, budget.train_cap
+    (5, 2, 5000)
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""One fit of the study: its key, and how it becomes a row."""
+"""One fit of the study: its key, and the row that it produces."""
 
 from __future__ import annotations
 
@@ -37,7 +37,14 @@ _PACKAGES = (
 
 @dataclass(frozen=True, order=True)
 class Job:
-    """What one row is about. Experiments that need the same fit share the same job."""
+    """A fit to run. Experiments that need the same fit share the same job.
+
+    Examples
+    --------
+    >>> from jarf.bench import Job
+    >>> Job("iris", "RF", repeat=1).key
+    ('iris', 'RF', '', 1, 0, 0, 0)
+    """
 
     dataset: str
     method: str
@@ -53,7 +60,7 @@ class Job:
         return tuple(asdict(self).values())
 
     def tuning(self, each_split: bool) -> Job | None:
-        """The grid search this fit waits for, if any."""
+        """Return the grid search that this fit depends on, if any."""
         method = get_method(self.method)
         name = method.tuned_as or (self.method if method.grid else None)
         if name is None or self.variant == TUNING:
@@ -62,7 +69,7 @@ class Job:
         return Job(self.dataset, name, TUNING, *place, self.cap, self.seed)
 
     def row(self, **found: Any) -> ResultRow:
-        """What came out of this job, as the row to store."""
+        """Return the result of this job as a row to store."""
         now = time.strftime(WHEN, time.gmtime())
         return ResultRow(**asdict(self), versions=versions(), when=now, **found)
 
@@ -73,7 +80,7 @@ class Job:
 
 @lru_cache(maxsize=1)
 def versions() -> dict[str, str]:
-    """Versions of what decides a result."""
+    """Return the versions of the packages that affect a result."""
     found = {"python": platform.python_version()}
     for package in _PACKAGES:
         with contextlib.suppress(PackageNotFoundError):
@@ -100,7 +107,7 @@ def run_job(
 
 
 def _where(error: Exception) -> list[str]:
-    """The innermost calls of an error, without the folders of this machine."""
+    """Return the innermost calls of an error, without local folder names."""
     calls = traceback.extract_tb(error.__traceback__)[-6:]
     return [f"{Path(call.filename).name}:{call.lineno} {call.name}" for call in calls]
 
@@ -185,7 +192,7 @@ def _chosen_numbers(model: Any) -> dict[str, int]:
 
 
 def _stages(model: Any, total: float) -> dict[str, float]:
-    """Seconds of the surrogate, the gradients and the rest, where the model has such stages."""
+    """Return the seconds of surrogate, gradients and the rest, if the model has such stages."""
     inner = preconditioner_of(model)
     if inner is None:
         return {"fit": total}

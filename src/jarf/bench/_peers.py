@@ -1,8 +1,8 @@
-"""Methods that users would pick instead: extra trees and the usual boosters, untuned.
+"""Common alternatives: extra trees and popular boosters, untuned.
 
-All run at their own defaults except for the number of trees and one thread, which every method
-shares, and whatever would make a fit depend on luck or write files. CatBoost gets five rounds per
-tree of a forest: at the study's 200 trees that is its own default of 1,000.
+All use their own defaults, except for the number of trees and one thread, as every method, and for
+settings that would make a fit random or write files. CatBoost gets five rounds per tree of a forest:
+at the study's 200 trees that is its own default of 1,000.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def _matrix(X: Any) -> np.ndarray:
 
 
 def _on_matrix(model: Any) -> Any:
-    """A model that sees numbers only: flags of encoded levels as 0 and 1."""
+    """Return a model that sees numbers only: indicators of levels become 0 and 1."""
     return make_pipeline(FunctionTransformer(_matrix), model)
 
 

@@ -1,9 +1,9 @@
-"""How many rounds, and which geometry: decided on rows that neither trees nor surrogates saw.
+"""Choose the geometry and the number of rounds on held-out rows.
 
-Boosters of all geometries grow side by side on the same learning rows and are scored on the rows
-held out; the better half goes on, plain axes always do. Each is judged at the round of its least
-loss, so that a geometry which learns faster does not win for that alone. Few rows are held out in
-turn (cross-fitting).
+Neither trees nor surrogates see the held-out rows. Boosters of all geometries grow in parallel on
+the same learning rows and are scored on the held-out rows; the better half continues, and plain
+axes always do. Each is evaluated at the round of its lowest loss, so that learning faster is no
+advantage. If rows are few, folds take turns (cross-fitting).
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from jarf.ensemble._holdout import ScoredRows
 from jarf.ensemble._race_result import RaceResult
 from jarf.ensemble._rounds import Rounds
 
-# Rounds between two looks at the losses, and after how many the worse half of the racers goes.
+# Rounds between two evaluations of the losses, and before the worse half of the racers is dropped.
 STEP = 10
-HEATS = (50, 150)
-# A rival must lead plain axes by so many standard errors.
-CLEAR = 1.0
-# The final model sees more rows than those the number of rounds was found on, and takes more.
+HEATS = (20, 60)
+# A geometry must lead plain axes by more than this many standard errors.
+CLEAR = 0.5
+# The final model is fitted on more rows and needs more rounds.
 MORE_ROUNDS = 1.1
 
 
@@ -47,11 +47,11 @@ class Stopping:
     tol: float
 
     def best(self, losses: np.ndarray) -> int:
-        """Return the round of the least loss; round 0 is the constant."""
+        """Return the round of the lowest loss; round 0 is the constant."""
         return int(np.argmin(losses))
 
     def is_over(self, losses: np.ndarray) -> bool:
-        """Say whether the last rounds brought nothing."""
+        """Return whether the last rounds brought no improvement."""
         n_rounds = len(losses) - 1
         if n_rounds >= self.max_iter:
             return True
@@ -121,16 +121,18 @@ def _step(step: tuple[Racer, Rounds, int]) -> None:
 
 @dataclass(frozen=True)
 class Chosen:
-    """What was decided on rows held out.
+    """The decisions on held-out rows.
 
     Parameters
     ----------
     cycle : Cycle
     n_rounds : int
-        For a booster on all rows.
+        The round of the least held-out loss.
     losses : ndarray
         Held-out loss of the winner after every round that was tried, the constant first.
     race : RaceResult or None
+    held_out : ndarray of shape (n_scored, n_raw)
+        Sums of the winner's trees at the rows held out, splits one after the other.
     """
 
     cycle: Cycle
@@ -153,12 +155,12 @@ def choose(
     Parameters
     ----------
     racers : sequence of Racer
-        One alone holds no race, but finds its number of rounds.
+        A single one finds its number of rounds without a race.
     rows : ScoredRows
         The scored rows, splits one after the other.
     stopping : Stopping
     measure : str
-        What the loss is called.
+        Name of the loss.
     n_jobs : int
     note : callable
         Shows a line.
@@ -181,9 +183,8 @@ def choose(
         best, race = _decide(racers, running, rows, stopping, measure)
     losses = best.losses
     found = stopping.best(losses)
-    n_rounds = min(stopping.max_iter, max(1, round(MORE_ROUNDS * found)))
     held_out = np.concatenate([run.raw_after(found) for run in best.runs])
-    return Chosen(best.cycle, n_rounds, losses, race, held_out)
+    return Chosen(best.cycle, found, losses, race, held_out)
 
 
 def _decide(
@@ -193,12 +194,16 @@ def _decide(
     stopping: Stopping,
     measure: str,
 ) -> tuple[Racer, RaceResult]:
-    """Compare all racers with plain axes row by row; plain axes win ties."""
+    """Compare all racers with plain axes row by row; plain axes win ties.
+
+    A racer that went early is compared with the plain axes of the same number of rounds.
+    """
     plain = next(racer for racer in racers if racer.cycle == AXES)
-    of_plain = plain.row_losses(stopping.best(plain.losses))
     table: list[dict[str, Any]] = []
     for racer in racers:
+        n_rounds = None if racer in finalists else racer.runs[0].n_rounds + 1
         lost = racer.row_losses(stopping.best(racer.losses))
+        of_plain = plain.row_losses(stopping.best(plain.losses[:n_rounds]))
         gain, error = rows.mean_and_error(of_plain - lost)
         table.append(
             {
@@ -208,6 +213,7 @@ def _decide(
                 "standard_error": error,
                 "n_trees": racer.runs[0].n_rounds,
                 "seconds": racer.seconds,
+                "finalist": racer in finalists,
             }
         )
     names = {racer.cycle.name: racer for racer in finalists}
@@ -217,4 +223,6 @@ def _decide(
     first = ranked[0]
     if not first["gain"] > CLEAR * first["standard_error"]:
         first = next(row for row in ranked if row["geometry"] == AXES.name)
-    return names[first["geometry"]], RaceResult((first["geometry"],), table, measure=measure)
+    return names[first["geometry"]], RaceResult(
+        (first["geometry"],), table, measure=measure, threshold=CLEAR
+    )

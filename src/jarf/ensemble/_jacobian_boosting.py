@@ -1,4 +1,4 @@
-"""Jacobian boosting: Newton boosting whose trees cut along surrogates' gradients as well."""
+"""Jacobian boosting: Newton boosting whose trees also cut along the gradients of surrogates."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from jarf.trees import Forest, apply_link
 
 @documented
 class JacobianBoostingClassifier(ClassifierMixin, JacobianBoosting):
-    """Gradient boosting whose cuts follow the gradients of models, where that helps.
+    """Gradient boosting whose cuts follow the gradients of models, if that helps.
 
     Every round grows one small tree on the gradients and hessians of the log loss; with several
-    classes its leaves hold one step for each. A node tries all plain axes and, beside them,
+    classes its leaves hold one step for each. A node tries all plain axes and, in addition,
     directions drawn from the gradients of surrogates and of the model so far, and the canonical
-    direction of its own residuals. Which of these it tries is the *geometry*: an honest race on
-    rows that neither trees nor surrogates saw chooses it, and finds the number of rounds. Then
-    all rows are used.
+    direction of its own residuals. The *geometry* determines which of these it tries. It is chosen
+    by a race on held-out rows that neither trees nor surrogates saw, which also finds the number of
+    rounds. The final model is fitted on all rows.
 
     Parameters
     ----------
@@ -73,21 +73,22 @@ class JacobianBoostingClassifier(ClassifierMixin, JacobianBoosting):
         self,
         loss: str = "log_loss",
         *,
-        learning_rate: float = 0.05,
-        max_iter: int = 2000,
+        learning_rate: float = 0.03,
+        max_iter: int = 3000,
         max_leaf_nodes: int | None = 16,
         max_depth: int | None = 6,
         min_samples_leaf: int = 5,
         l2_regularization: float = 1.0,
         max_features: float = 1.0,
         subsample: float = 0.8,
+        monotonic_cst: Any = None,
         geometry: Any = "auto",
         surrogate_rows: int | None = 50_000,
         categorical_features: Any = "from_dtype",
         early_stopping: bool | str = "auto",
         scoring: Any = "loss",
         validation_fraction: float = 0.2,
-        n_iter_no_change: int = 50,
+        n_iter_no_change: int = 25,
         tol: float = 1e-7,
         warm_start: bool = False,
         n_jobs: int | None = None,
@@ -104,6 +105,7 @@ class JacobianBoostingClassifier(ClassifierMixin, JacobianBoosting):
         self.l2_regularization = l2_regularization
         self.max_features = max_features
         self.subsample = subsample
+        self.monotonic_cst = monotonic_cst
         self.geometry = geometry
         self.surrogate_rows = surrogate_rows
         self.categorical_features = categorical_features
@@ -129,6 +131,11 @@ class JacobianBoostingClassifier(ClassifierMixin, JacobianBoosting):
         if more and not np.array_equal(classes, self.classes_):
             raise ValueError("warm_start=True needs the same classes as the first fit.")
         self.classes_, self.n_classes_ = classes, len(classes)
+        if self.monotonic_cst_ is not None and len(classes) > 2:
+            raise ValueError(
+                f"monotonic_cst needs two classes, but y has {len(classes)}: a constraint is on "
+                "the probability of the second."
+            )
         return codes
 
     @property
@@ -237,7 +244,7 @@ class JacobianBoostingClassifier(ClassifierMixin, JacobianBoosting):
 
 @documented
 class JacobianBoostingRegressor(RegressorMixin, JacobianBoosting):
-    """Gradient boosting of responses whose cuts follow the gradients of models, where that helps.
+    """Gradient boosting of responses whose cuts follow the gradients of models, if that helps.
 
     See :class:`JacobianBoostingClassifier`.
 
@@ -245,9 +252,9 @@ class JacobianBoostingRegressor(RegressorMixin, JacobianBoosting):
     ----------
     loss : {"squared_error", "absolute_error", "huber", "quantile", "poisson", "gamma"}, \
 default="squared_error"
-        What is minimised. Leaves of "absolute_error", "huber" and "quantile" are refitted with
-        the rows they hold; "huber" is linear for the largest tenth of the residuals; "poisson"
-        and "gamma" predict the exponential of the trees' sum.
+        The loss. Leaves of "absolute_error", "huber" and "quantile" are refitted with the rows they
+        hold; "huber" is linear for the largest tenth of the residuals; "poisson" and "gamma"
+        predict the exponential of the trees' sum.
     quantile : float, default=None
         The quantile that ``loss="quantile"`` predicts.
     <boosting>
@@ -291,21 +298,22 @@ default="squared_error"
         loss: str = "squared_error",
         *,
         quantile: float | None = None,
-        learning_rate: float = 0.05,
-        max_iter: int = 2000,
+        learning_rate: float = 0.03,
+        max_iter: int = 3000,
         max_leaf_nodes: int | None = 16,
         max_depth: int | None = 6,
         min_samples_leaf: int = 5,
         l2_regularization: float = 1.0,
         max_features: float = 1.0,
         subsample: float = 0.8,
+        monotonic_cst: Any = None,
         geometry: Any = "auto",
         surrogate_rows: int | None = 50_000,
         categorical_features: Any = "from_dtype",
         early_stopping: bool | str = "auto",
         scoring: Any = "loss",
         validation_fraction: float = 0.2,
-        n_iter_no_change: int = 50,
+        n_iter_no_change: int = 25,
         tol: float = 1e-7,
         warm_start: bool = False,
         n_jobs: int | None = None,
@@ -322,6 +330,7 @@ default="squared_error"
         self.l2_regularization = l2_regularization
         self.max_features = max_features
         self.subsample = subsample
+        self.monotonic_cst = monotonic_cst
         self.geometry = geometry
         self.surrogate_rows = surrogate_rows
         self.categorical_features = categorical_features
@@ -341,6 +350,11 @@ default="squared_error"
             raise ValueError(
                 f"loss={self.loss!r} takes one response, but y has {y.shape[1]} columns. Use "
                 "loss='squared_error', or sklearn.multioutput.MultiOutputRegressor."
+            )
+        if self.monotonic_cst_ is not None and y.shape[1] > 1:
+            raise ValueError(
+                f"monotonic_cst needs one response, but y has {y.shape[1]} columns. Fit one model "
+                "for each, with sklearn.multioutput.MultiOutputRegressor."
             )
         if more and y.shape[1] != self.n_outputs_:
             raise ValueError(
@@ -436,7 +450,7 @@ default="squared_error"
 
 
 class _Answers(RegressorMixin):
-    """A stand-in for an estimator: scorers ask it for answers by the number of the row."""
+    """Stands in for an estimator in scorers; rows are given by number."""
 
     def __init__(self, answers: np.ndarray):
         self.answers = answers

@@ -1,15 +1,17 @@
-"""The one door through which every estimator takes its table."""
+"""Validation and encoding of tables: the only entry point, used by every estimator."""
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_array, check_X_y, validate_data
 
-from jarf.table._columns import holds_odd_objects, holds_text, is_frame, read_columns
+from jarf.table._columns import holds_odd_objects, holds_text, is_frame
 from jarf.table._encoder import TableEncoder
+from jarf.table._reading import read_columns
 from jarf.table._refusals import check_sparse, check_table, check_target, refuse_date_columns
 
 # A sparse matrix of at most this many entries, zeros counted, is made dense: 0.5 GB of float32.
@@ -29,7 +31,7 @@ def fit_table(
     ensure_min_samples: int = 1,
     several_outputs: bool = False,
 ):
-    """Validate a training table and turn it into a float matrix.
+    """Validate a training table and convert it to a float matrix.
 
     Sets ``table_``, ``n_features_in_`` and, where there are names, ``feature_names_in_``. An
     array of numbers without missing values comes back as it is.
@@ -112,7 +114,7 @@ def fit_table(
 
 
 def read_table(estimator, X, *, dtype, order: str) -> np.ndarray:
-    """Turn a table at prediction into the matrix that a fitted estimator knows.
+    """Convert a table to the matrix of a fitted estimator.
 
     Parameters
     ----------
@@ -127,6 +129,8 @@ def read_table(estimator, X, *, dtype, order: str) -> np.ndarray:
     ndarray of shape (n_samples, n_encoded)
     """
     table: TableEncoder = estimator.table_
+    if table.is_identity_ and (numbers := _finite_numbers(estimator, X, dtype, order)) is not None:
+        return numbers
     X = _as_table(X, dtype, order)
     if _is_plain(X, None) and not table.levels_:
         X = _validated(
@@ -136,15 +140,43 @@ def read_table(estimator, X, *, dtype, order: str) -> np.ndarray:
             return table.fill(X) if has_missing(X) else X
         columns, kind = read_columns(X, narrow=True), X.dtype
     else:
-        _validated(estimator, X, skip_check_array=True, reset=False)
+        if not _has_known_names(estimator, X):
+            _validated(estimator, X, skip_check_array=True, reset=False)
         columns = read_columns(X, narrow=True)
-        check_array(np.zeros((len(columns[0]), 1)), estimator=estimator)
+        if len(columns[0]) == 0:
+            check_array(np.zeros((0, 1)), estimator=estimator)
         kind = _result_type(columns, dtype)
     return table.encode(columns, kind, order)
 
 
+def _finite_numbers(estimator, X, dtype, order: Any) -> np.ndarray | None:
+    """Return the matrix of an array that scikit-learn's checks would let pass; None: let them see.
+
+    They take longer than a forest takes for a row.
+    """
+    kinds = dtype if isinstance(dtype, list) else [dtype]
+    if (
+        type(X) is not np.ndarray
+        or X.dtype not in (np.float32, np.float64)
+        or X.ndim != 2
+        or len(X) == 0
+        or X.shape[1] != estimator.n_features_in_
+        or hasattr(estimator, "feature_names_in_")
+    ):
+        return None
+    with np.errstate(over="ignore", invalid="ignore"):
+        numbers = np.asarray(X, X.dtype if X.dtype in kinds else kinds[0], order)
+        return numbers if math.isfinite(numbers.sum()) else None
+
+
+def _has_known_names(estimator, X) -> bool:
+    """Whether a pandas DataFrame has the columns of training; other tables are looked at slowly."""
+    names = getattr(estimator, "feature_names_in_", None)
+    return names is not None and hasattr(X, "iloc") and X.columns.tolist() == names.tolist()
+
+
 def share_table(fitted, other) -> None:
-    """Let another estimator read tables as a fitted one does.
+    """Let another estimator read tables like a fitted one.
 
     Parameters
     ----------
@@ -159,7 +191,7 @@ def share_table(fitted, other) -> None:
 
 
 def _validated(*arrays, **checks):
-    """scikit-learn's checks. What overflows on their way ends in their own errors."""
+    """Run scikit-learn's checks; overflows inside them end in their own errors."""
     with np.errstate(over="ignore", invalid="ignore"):
         return validate_data(*arrays, **checks)
 
@@ -171,7 +203,7 @@ def has_missing(X: np.ndarray) -> bool:
 
 
 def take_tables(tags):
-    """Say in an estimator's tags what :func:`fit_table` lets in; return them."""
+    """Set the input tags of an estimator to what :func:`fit_table` accepts; return them."""
     tags.input_tags.allow_nan = True
     tags.input_tags.sparse = True
     return tags
@@ -192,8 +224,8 @@ def _dense(X, dtype, order: str) -> np.ndarray:
         raise ValueError(
             f"X is a sparse matrix of shape {X.shape}. Directions mix columns, so it is made "
             f"dense, and that is done up to {MOST_DENSE:,} entries, zeros counted. Keep fewer "
-            "columns (scikit-learn's SelectKBest or TruncatedSVD), hand in fewer rows at a time "
-            "to predict, or call toarray() if the memory is there."
+            "columns (scikit-learn's SelectKBest or TruncatedSVD), predict fewer rows at a time, "
+            "or call toarray() if there is enough memory."
         )
     check_sparse(X)
     kinds = dtype if isinstance(dtype, list) else [dtype]
@@ -234,7 +266,7 @@ def _refuse_several_outputs(y) -> None:
     if len(shape) == 2 and shape[1] > 1:
         raise ValueError(
             f"y should be a 1d array, got an array of shape {shape} instead: several "
-            "outputs are not supported. Fit one model an output, for example by scikit-learn's "
+            "outputs are not supported. Fit one model per output, for example with scikit-learn's "
             "MultiOutputRegressor or MultiOutputClassifier."
         )
 

@@ -27,7 +27,14 @@ LEAST_ROWS, MOST_ROWS, MOST_VALUES = 256, 4096, 2**18
 
 
 class GrownTree(NamedTuple):
-    """One tree as the grower returns it; indices count from its own root."""
+    """One tree as the grower returns it; indices count from its own root.
+
+    Examples
+    --------
+    >>> from jarf.trees import GrownTree
+    >>> GrownTree._fields[:3]
+    ('nodes', 'weights', 'gains')
+    """
 
     nodes: np.ndarray  # dtype NODE; left is -1 - class in pure leaves
     weights: np.ndarray  # (n_nodes,): training weight that reached the node
@@ -42,7 +49,17 @@ class GrownTree(NamedTuple):
 
 
 class SplitNormals(NamedTuple):
-    """The cuts of a forest in original coordinates, one row per inner node."""
+    """The cuts of a forest in original coordinates, one row per inner node.
+
+    Examples
+    --------
+    >>> from jarf import SPORFClassifier
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> cuts = SPORFClassifier(5, random_state=0).fit(X, y).split_normals()
+    >>> cuts.normals.shape == (len(cuts.offsets), 4)
+    True
+    """
 
     normals: csr_array  # (n_cuts, n_features), rows of length one
     offsets: np.ndarray  # a row x goes left if normal . x <= offset
@@ -77,6 +94,16 @@ class Forest:
         From there to the prediction.
     averaged : bool, default=True
         Whether trees are averaged (bagging) or added (boosting).
+
+    Examples
+    --------
+    >>> from jarf.trees import read_trees
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> forest = read_trees(RandomForestClassifier(5, random_state=0).fit(X, y))
+    >>> forest.n_trees, forest.predict(X.astype("float32")).shape
+    (5, (150, 3))
     """
 
     nodes: np.ndarray
@@ -270,7 +297,8 @@ class Forest:
         sums = np.zeros((len(X), self.n_raw))
         for tree, root in enumerate(self.roots):
             sums += self.leaf_values(leaves[:, tree] + root)
-            yield apply_link(self.link, (sums / (tree + 1) if self.averaged else sums) + self.base)
+            raw = sums / (tree + 1) if self.averaged else sums
+            yield apply_link(self.link, raw + np.asarray(self.base))
 
     def sums(self, X: np.ndarray, n_jobs: int | None = None, skip: np.ndarray | None = None):
         """Sum the trees' leaf values: (n_rows, n_raw).
@@ -377,6 +405,9 @@ def _move(nodes: np.ndarray, to: np.ndarray, n_nodes: int, n_projections: int, n
 def _over_blocks(work: Any, shape: tuple[int, int], n_jobs: int | None) -> None:
     """Call ``work`` for every block of rows, in threads."""
     n_rows, n_columns = shape
+    if 0 < n_rows <= LEAST_ROWS and n_jobs != 0:  # joblib refuses 0
+        work(slice(0, n_rows))
+        return
     share = -(-n_rows // threads_of(n_jobs))
     size = max(LEAST_ROWS, min(MOST_ROWS, MOST_VALUES // max(n_columns, 1), share))
     blocks = [slice(at, min(at + size, n_rows)) for at in range(0, n_rows, size)]
