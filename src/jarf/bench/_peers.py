@@ -1,8 +1,8 @@
 """Common alternatives: extra trees and popular boosters, untuned.
 
 All use their own defaults, except for the number of trees and one thread, as every method, and for
-settings that would make a fit random or write files. CatBoost gets five rounds per tree of a forest:
-at the study's 200 trees that is its own default of 1,000.
+settings that would make a fit random or write files. CatBoost gets five rounds per tree of a
+forest: at the study's 200 trees that is its own default of 1,000.
 """
 
 from __future__ import annotations
