@@ -19,7 +19,7 @@ from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
 from threadpoolctl import threadpool_limits
 
 from jarf.bench._budgets import Budget
-from jarf.bench._datasets import get_dataset
+from jarf.bench._datasets import Dataset, get_dataset
 from jarf.bench._jarf_methods import preconditioner_of
 from jarf.bench._methods import Fit, Method, Setting, get_method
 from jarf.bench._metrics import classification_metrics, regression_metrics
@@ -31,7 +31,7 @@ __all__ = ["TUNING", "Job", "run_job", "versions"]
 TUNING = "tuning"
 _PACKAGES = (
     *("jarf", "numpy", "scipy", "scikit-learn", "xgboost", "pandas"),
-    *("lightgbm", "catboost", "ydf"),
+    *("lightgbm", "catboost", "ydf", "xrfm", "torch"),
 )
 
 
@@ -117,8 +117,10 @@ def _measure(
 ) -> dict[str, Any]:
     budget = replace(budget, train_cap=job.cap or None)
     dataset = get_dataset(job.dataset)
-    split = make_split(dataset, job.repeat, job.fold, budget, job.seed, folder)
     method = get_method(job.method)
+    if method.measure is not None:
+        return _measured(job, method, dataset)
+    split = make_split(dataset, job.repeat, job.fold, budget, job.seed, folder)
     setting = Setting(
         task=split.task,
         n_trees=budget.n_trees,
@@ -145,6 +147,18 @@ def _measure(
     return {**facts, "params": params, **_fit_and_score(method, model, split, setting)}
 
 
+def _measured(job: Job, method: Method, dataset: Dataset) -> dict[str, Any]:
+    """The row of a method that measures without a split."""
+    assert method.measure is not None
+    seed = dataset.split_seed(job.seed, job.repeat, job.fold)
+    setting = Setting(task=dataset.task, random_state=seed)
+    options = method.variants[job.variant] if job.variant else {}
+    start = time.perf_counter()
+    found = method.measure(dataset, setting, **options)
+    times = {"total": round(time.perf_counter() - start, 5)}
+    return {"task": dataset.task, "times": times, **found}
+
+
 def _fit_and_score(method: Method, model: Any, split: Split, setting: Setting) -> dict[str, Any]:
     wall, cpu = time.perf_counter(), time.process_time()
     model.fit(split.X_train, split.y_train)
@@ -160,8 +174,7 @@ def _fit_and_score(method: Method, model: Any, split: Split, setting: Setting) -
     times.update(_stages(model, times["total"]))
     extra = method.inspect(Fit(model, split, setting)) if method.inspect else {}
     if getattr(model, "race_", None) is not None:
-        race = {"geometry": model.race_.winner, "min_samples_split": model.min_samples_split_}
-        extra = {**extra, **race}
+        extra = {**extra, "geometry": model.race_.winner, **_chosen_numbers(model)}
     if split.bayes is not None:
         extra = {**extra, "bayes": round(split.bayes, 6)}
     return {
@@ -169,6 +182,13 @@ def _fit_and_score(method: Method, model: Any, split: Split, setting: Setting) -
         "times": {name: round(value, 5) for name, value in times.items()},
         "extra": extra,
     }
+
+
+def _chosen_numbers(model: Any) -> dict[str, int]:
+    """What a forest or a booster of ours chose on held-out rows in addition to its geometry."""
+    names = {"min_samples_split": "min_samples_split_", "rounds": "n_iter_"}
+    found = {name: getattr(model, attribute, None) for name, attribute in names.items()}
+    return {name: int(value) for name, value in found.items() if value is not None}
 
 
 def _stages(model: Any, total: float) -> dict[str, float]:
