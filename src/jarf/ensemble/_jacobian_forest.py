@@ -18,13 +18,8 @@ from jarf.ensemble._jacobian_base import JacobianForest
 
 
 @documented
-<<<<<<< HEAD
-class JacobianForestClassifier(ForestClassifierMixin, _JacobianForest):
-    """A forest whose cuts follow the gradients of surrogate models, if that helps.
-=======
 class JacobianForestClassifier(SetMixin, ForestClassifierMixin, JacobianForest):
     """A forest whose cuts follow the gradients of surrogate models, if that helps.
->>>>>>> je
 
     A node tries plain axes and, in addition, directions drawn from the local expected Jacobian
     outer product: signed sums of the surrogates' gradients at a few random rows of the node. The
@@ -159,13 +154,8 @@ class JacobianForestClassifier(SetMixin, ForestClassifierMixin, JacobianForest):
 
 
 @documented
-<<<<<<< HEAD
-class JacobianForestRegressor(ForestRegressorMixin, _JacobianForest):
-    """A regression forest whose cuts follow the gradients of surrogate models, if that helps.
-=======
 class JacobianForestRegressor(IntervalMixin, ForestRegressorMixin, JacobianForest):
     """A regression forest whose cuts follow the gradients of surrogate models, if that helps.
->>>>>>> je
 
     See :class:`JacobianForestClassifier`.
 
