@@ -60,6 +60,7 @@ class ClassTarget {
   std::size_t n_outputs() const { return n_outputs_; }
   // Whether a split that gains nothing is refused: trees of classes grow until leaves are pure.
   static constexpr bool kMustGain = false;
+  static constexpr bool kBinsAdd = false;
 
   void enter(const std::uint32_t* rows, std::size_t n_rows) {
     for (const std::int32_t known : present_) local_of_[known] = kAbsent;

@@ -7,15 +7,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <numeric>
-#include <queue>
 #include <stdexcept>
 #include <utility>
 #include <vector>
 
 #include "columns.hpp"
 #include "forest.hpp"
+#include "node_bins.hpp"
 #include "packed_columns.hpp"
 #include "projection.hpp"
 #include "proposals.hpp"
@@ -34,6 +35,7 @@ struct GrownTree {
   std::vector<float> loadings;
   std::vector<double> values;
   std::vector<std::int32_t> leaves;  // of each training row: its leaf; -1: not in the tree
+  std::vector<double> bounds;  // of each node: least and largest value; none if not constrained
 };
 
 // The names are those of the estimators' parameters.
@@ -97,6 +99,7 @@ class Grower {
   struct Open {
     Task task;
     Found found;
+    BinSums bins;
     bool operator<(const Open& other) const {
       if (found.gain != other.found.gain) return found.gain < other.found.gain;
       return task.node > other.task.node;
@@ -143,26 +146,89 @@ class Grower {
   // The node whose split gains most is split next, until there are enough leaves. What a proposal
   // remembers holds for trees grown depth first only, so nothing is handed on.
   void best_first() {
-    std::priority_queue<Open> open;
+    NodeBins node_bins(columns_, axes_with_bins(), target_.bin_width());
+    if (node_bins.bytes() * (limits_.max_leaf_nodes + 1) <= kMaxBinBytes) node_bins_ = &node_bins;
+    std::vector<Open> open;
+    const Task first = root();
     std::size_t n_leaves = 1;
-    const auto consider = [&](Task task) {
-      task.memory = 0;
-      Found found;
-      const bool splits = examine(task, found);
-      make_leaf(task);
-      if (splits) open.push({task, std::move(found)});
-    };
-    consider(root());
+    consider(first, bins_of(first), open);
     while (!open.empty() && n_leaves < limits_.max_leaf_nodes) {
-      const Open best = open.top();
-      open.pop();
+      std::pop_heap(open.begin(), open.end());
+      Open best = std::move(open.back());
+      open.pop_back();
       float lowest, highest;
       project(best.found.direction(), best.task, best_values_, lowest, highest);
       const auto [left, right] = split(best.task, best.found);
-      ++n_leaves;
-      consider(left);
-      consider(right);
+      if (++n_leaves == limits_.max_leaf_nodes) {
+        for (const Task& task : {left, right}) enter(task), make_leaf(task);
+        break;
+      }
+      auto [of_left, of_right] = bins_of_children(left, right, std::move(best.bins));
+      consider(left, std::move(of_left), open);
+      consider(right, std::move(of_right), open);
     }
+    node_bins_ = nullptr;
+  }
+
+  void consider(Task task, BinSums bins, std::vector<Open>& open) {
+    task.memory = 0;
+    Found found;
+    bins_ = bins.empty() ? nullptr : &bins;
+    const bool splits = examine(task, found);
+    bins_ = nullptr;
+    make_leaf(task);
+    if (splits) {
+      open.push_back({task, std::move(found), std::move(bins)});
+      std::push_heap(open.begin(), open.end());
+    } else if (node_bins_) {
+      node_bins_->recycle(std::move(bins));
+    }
+  }
+
+  // The columns whose histograms are kept for whole nodes: those that every node tries.
+  std::vector<std::uint32_t> axes_with_bins() const {
+    if (!Target::kBinsAdd || !columns_.codes || columns_.rotation) return {};
+    return proposal_.constant_axes();
+  }
+
+  bool wants_bins(const Task& task) const {
+    const std::size_t n_rows = task.end - task.begin;
+    return node_bins_ && node_bins_->bytes() > 0 && n_rows >= limits_.histogram_from &&
+           n_rows >= 2 * limits_.min_samples_leaf &&
+           static_cast<std::size_t>(task.depth) < limits_.max_depth;
+  }
+
+  BinSums bins_of(const Task& task) {
+    return wants_bins(task) ? filled_bins(task) : BinSums();
+  }
+
+  BinSums filled_bins(const Task& task) {
+    enter(task);
+    const std::size_t n_rows = task.end - task.begin;
+    return node_bins_->fill(
+        rows_.data() + task.begin, n_rows,
+        [&](double* bin, std::size_t i) { target_.add_to_bin(bin, i); }, [&] { pause(n_rows); });
+  }
+
+  // The smaller child's bins are filled, the larger one's are the difference.
+  std::pair<BinSums, BinSums> bins_of_children(const Task& left, const Task& right,
+                                               BinSums parent) {
+    const bool left_is_smaller = left.end - left.begin <= right.end - right.begin;
+    const Task& small = left_is_smaller ? left : right;
+    const Task& large = left_is_smaller ? right : left;
+    BinSums of_small, of_large;
+    if (parent.empty() || !wants_bins(large)) {
+      of_small = bins_of(small);
+      of_large = bins_of(large);
+      if (node_bins_) node_bins_->recycle(std::move(parent));
+    } else {
+      of_small = filled_bins(small);
+      node_bins_->subtract(parent, of_small);
+      of_large = std::move(parent);
+      if (!wants_bins(small)) node_bins_->recycle(std::exchange(of_small, BinSums()));
+    }
+    if (left_is_smaller) return {std::move(of_small), std::move(of_large)};
+    return {std::move(of_large), std::move(of_small)};
   }
 
   void pause(std::size_t n_rows) {
@@ -172,12 +238,17 @@ class Grower {
     if (should_stop_()) throw Stopped();
   }
 
+  void enter(const Task& task) {
+    target_.enter(rows_.data() + task.begin, task.end - task.begin);
+    tree_.weights[task.node] = target_.weight();
+    if constexpr (kIsMonotone<Target>) target_.set_bounds(tree_.bounds.data() + 2 * task.node);
+  }
+
   // The best split among the proposal's candidates; false where the node must be a leaf.
   bool examine(const Task& task, Found& found) {
     const std::size_t n_rows = task.end - task.begin;
     const std::uint32_t* rows = rows_.data() + task.begin;
-    target_.enter(rows, n_rows);
-    tree_.weights[task.node] = target_.weight();
+    enter(task);
     if (n_rows < limits_.min_samples_split || n_rows < 2 * limits_.min_samples_leaf ||
         target_.is_pure() ||
         static_cast<std::size_t>(task.depth) >= limits_.max_depth) {
@@ -188,7 +259,8 @@ class Grower {
     }
     packed_.enter(rows_.data(), task.begin, task.end);
     found.split = Split();
-    proposal_.begin({packed_.find(rows_.data(), task.begin, task.end), rows, n_rows, task.memory, target_.labels(), &rng_});
+    const NodeColumns values = packed_.find(rows_.data(), task.begin, task.end);
+    proposal_.begin({values, rows, n_rows, task.memory, target_.labels(), &rng_});
     Direction candidate;
     while (proposal_.next(candidate)) {
       pause(n_rows);
@@ -207,12 +279,23 @@ class Grower {
   enum class Verdict { constant, worse, better };
 
   Verdict try_candidate(const Direction& candidate, const Task& task, Split& best) {
+    if constexpr (kIsMonotone<Target>) {
+      if (!target_.allows(candidate)) return Verdict::constant;
+      target_.face(candidate);
+    }
     const std::size_t n_rows = task.end - task.begin;
-    if (candidate.is_axis() && bins_pay(candidate.features[0], n_rows)) {
-      const std::size_t feature = candidate.features[0];
-      const bool better = search_.binned(
-          columns_.code_column(feature), rows_.data() + task.begin, n_rows, columns_.bins(feature),
-          columns_.lowest + feature * kMaxBins, columns_.highest + feature * kMaxBins, best);
+    const std::size_t feature = candidate.features[0];
+    const bool is_there = bins_ && candidate.is_axis() && node_bins_->has(feature);
+    if (is_there || (candidate.is_axis() && bins_pay(feature, n_rows))) {
+      const float* lowest = columns_.lowest + feature * kMaxBins;
+      const float* highest = columns_.highest + feature * kMaxBins;
+      const std::size_t n_bins = columns_.bins(feature);
+      const bool better =
+          is_there ? search_.filled(node_bins_->sums(*bins_, feature),
+                                    node_bins_->counts(*bins_, feature), n_rows, n_bins, lowest,
+                                    highest, best)
+                   : search_.binned(columns_.code_column(feature), rows_.data() + task.begin,
+                                    n_rows, n_bins, lowest, highest, best);
       if (better) return Verdict::better;
       if (search_.n_filled() > 1) return Verdict::worse;
       if (columns_.bins_are_values(feature)) return Verdict::constant;
@@ -276,7 +359,26 @@ class Grower {
     const Task left{task.begin, middle, task.depth + 1, found.memory, add_node()};
     const Task right{middle, task.end, task.depth + 1, found.memory, add_node()};
     tree_.nodes[task.node] = {feature, threshold, {left.node, right.node}};
+    if constexpr (kIsMonotone<Target>) bound_children(task, direction, left, right);
     return {left, right};
+  }
+
+  // Children inherit the bounds of their parent; along a constrained column, the middle of the
+  // children's values lies between them.
+  void bound_children(const Task& parent, const Direction& direction, const Task& left,
+                      const Task& right) {
+    double* bounds = tree_.bounds.data();
+    for (const Task& child : {left, right}) {
+      std::copy_n(bounds + 2 * parent.node, 2, bounds + 2 * child.node);
+    }
+    const int sign = target_.sign_of(direction);
+    if (sign == 0) return;
+    enter(left);
+    const double of_left = target_.value();
+    enter(right);
+    const double middle = 0.5 * (of_left + target_.value());
+    bounds[2 * left.node + (sign > 0)] = middle;
+    bounds[2 * right.node + (sign < 0)] = middle;
   }
 
   // Puts the entries of rows that go left in front, order kept; returns their number.
@@ -310,6 +412,10 @@ class Grower {
     tree_.nodes.push_back({-1, 0.0f, {0, 0}});
     tree_.weights.push_back(0.0);
     tree_.gains.push_back(0.0);
+    if constexpr (kIsMonotone<Target>) {
+      const double most = std::numeric_limits<double>::infinity();
+      tree_.bounds.insert(tree_.bounds.end(), {-most, most});
+    }
     return static_cast<std::int32_t>(tree_.nodes.size()) - 1;
   }
 
@@ -336,6 +442,9 @@ class Grower {
   std::vector<std::uint32_t> right_;
   std::size_t work_ = 0;
   double min_gain_ = 0.0;
+  static constexpr std::size_t kMaxBinBytes = std::size_t{1} << 28;
+  NodeBins* node_bins_ = nullptr;  // null: histograms are filled for each candidate
+  const BinSums* bins_ = nullptr;  // of the node that is examined; null: none
   GrownTree tree_;
 };
 

@@ -39,6 +39,8 @@ class Proposal {
   virtual bool next(Direction& candidate) = 0;  // false: no more in this node
   virtual void was_constant() {}
   virtual std::int32_t memory() const { return 0; }  // handed on to both children
+  // The columns, ascending, that every node tries as axes; none where nodes draw them.
+  virtual std::vector<std::uint32_t> constant_axes() const { return {}; }
 };
 
 // A proposal as it crosses the border; every tree of a forest makes its own from it.
@@ -75,6 +77,15 @@ class FeaturePool {
   void put_back() { front_ = n_constant_; }
   std::size_t n_left() const { return order_.size() - front_; }
   std::int32_t n_constant() const { return static_cast<std::int32_t>(n_constant_); }
+
+  // All features that can ever be drawn.
+  std::vector<std::uint32_t> possible() const {
+    std::vector<std::uint32_t> found;
+    for (std::uint32_t feature = 0; feature < order_.size(); ++feature) {
+      if (chances_.empty() || chances_[feature] > 0.0) found.push_back(feature);
+    }
+    return found;
+  }
 
   // The next feature, or -1 where none is left.
   std::int32_t draw(Rng& rng) {
@@ -176,6 +187,11 @@ class Axes : public Proposal {
     pool_.last_was_constant();
   }
   std::int32_t memory() const override { return pool_.n_constant(); }
+  std::vector<std::uint32_t> constant_axes() const override {
+    std::vector<std::uint32_t> all = pool_.possible();
+    if (n_candidates_ < all.size()) all.clear();
+    return all;
+  }
 
  private:
   FeaturePool pool_;
@@ -277,6 +293,7 @@ class Sequence : public Proposal {
   }
   void was_constant() override { parts_[at_]->was_constant(); }
   std::int32_t memory() const override { return parts_[0]->memory(); }
+  std::vector<std::uint32_t> constant_axes() const override { return parts_[0]->constant_axes(); }
 
  private:
   std::vector<std::unique_ptr<Proposal>> parts_;

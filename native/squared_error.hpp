@@ -26,6 +26,7 @@ class SquaredError {
   double whole() const { return whole_; }
   std::size_t n_outputs() const { return 1; }
   static constexpr bool kMustGain = false;
+  static constexpr bool kBinsAdd = false;
 
   // Responses are centred within the node: sums of squares then keep their digits.
   void enter(const std::uint32_t* rows, std::size_t n_rows) {
@@ -135,6 +136,7 @@ class VectorSquaredError {
   double whole() const { return whole_; }
   std::size_t n_outputs() const { return k_; }
   static constexpr bool kMustGain = false;
+  static constexpr bool kBinsAdd = false;
 
   void enter(const std::uint32_t* rows, std::size_t n_rows) {
     total_ = 0.0;

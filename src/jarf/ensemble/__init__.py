@@ -12,8 +12,13 @@ from jarf.ensemble._ccf import (
     CanonicalCorrelationForestClassifier,
     CanonicalCorrelationForestRegressor,
 )
+from jarf.ensemble._cycles import CYCLES, Cycle
 from jarf.ensemble._features import JacobianFeatures
 from jarf.ensemble._geometries import GEOMETRIES, Geometry
+from jarf.ensemble._jacobian_boosting import (
+    JacobianBoostingClassifier,
+    JacobianBoostingRegressor,
+)
 from jarf.ensemble._jacobian_forest import JacobianForestClassifier, JacobianForestRegressor
 from jarf.ensemble._jarf import JARFClassifier, JARFRegressor
 from jarf.ensemble._per_tree import PerTreeForest as PerTreeForest
@@ -25,16 +30,20 @@ from jarf.trees import Forest as Forest
 from jarf.trees import SplitNormals as SplitNormals
 
 __all__ = [
+    "CYCLES",
     "GEOMETRIES",
     "AxisForestClassifier",
     "AxisForestRegressor",
     "BaggedForest",
     "CanonicalCorrelationForestClassifier",
     "CanonicalCorrelationForestRegressor",
+    "Cycle",
     "Geometry",
     "GivenGradients",
     "JARFClassifier",
     "JARFRegressor",
+    "JacobianBoostingClassifier",
+    "JacobianBoostingRegressor",
     "JacobianFeatures",
     "JacobianForestClassifier",
     "JacobianForestRegressor",

@@ -100,6 +100,94 @@ n_features_in_ : int
 feature_names_in_ : ndarray of shape (n_features,)
     Their names, where X had names."""
 
+_BOOSTING = """\
+learning_rate : float, default=0.05
+    What each tree's leaves are multiplied with.
+max_iter : int, default=2000
+    The most rounds; with early stopping the number is found on rows held out.
+max_leaf_nodes : int or None, default=16
+    The most leaves of a tree: the node that gains most is split next. None: no limit.
+max_depth : int or None, default=6
+    The depth at which every node is a leaf. None: no limit.
+min_samples_leaf : int, default=5
+    The least number of rows in a leaf, whatever their weights.
+l2_regularization : float, default=1.0
+    Added to the sum of hessians of a leaf.
+max_features : float, default=1.0
+    Share of the columns that a node tries as axes, drawn anew in every node.
+subsample : float, default=0.8
+    Share of the rows that a tree sees, drawn anew in every round. With 1.0 a row of weight two
+    counts exactly as two rows.
+geometry : {"auto", "fast", ...}, Cycle, Geometry or list, default="auto"
+    "auto" holds the race. "fast" skips it and takes the geometry that does best on average. A
+    name of :data:`jarf.ensemble.CYCLES`, "axes" among them, or a :class:`jarf.ensemble.Cycle` or
+    :class:`jarf.ensemble.Geometry` is taken as it is. A list of them holds a race between those
+    and plain axes.
+surrogate_rows : int or None, default=50_000
+    Surrogates see at most this many random rows (and one of every class); None: all. Gradients
+    are taken at every row.
+categorical_features : "from_dtype", None or array-like, default="from_dtype"
+    Columns that are categories: those of text or category type in a DataFrame, none, or names,
+    indices or a mask. Categories are plain axes, never part of an oblique direction: one column
+    a level up to 50 levels, cross-fitted target means beyond. The same holds for booleans and
+    for the columns that hold missing numbers apart.
+early_stopping : "auto" or bool, default="auto"
+    Whether the number of rounds is found on rows held out; the final model then learns from all
+    rows. "auto": from 20 rows on. Fewer rows get at most 100 rounds.
+scoring : str, callable or None, default="loss"
+    What early stopping looks at: "loss" (or None), the name of a scorer of scikit-learn, or a
+    scorer ``(estimator, X, y, sample_weight=...)``, which may look at predictions only.
+validation_fraction : float, default=0.2
+    Share of the rows held out. Fewer than 1,500 rows are held out in turn, in five folds.
+n_iter_no_change : int, default=50
+    So many rounds without a better held-out score end the search.
+tol : float, default=1e-7
+    A score must be better by more than this.
+warm_start : bool, default=False
+    Keep the trees of the last fit, their geometry and their number of rounds, and add rounds
+    until there are ``max_iter``, without early stopping: the trees have seen all rows.
+n_jobs : int, default=None
+    Threads: folds and geometries of the race, surrogates and predictions. The result does not
+    depend on them.
+verbose : int, default=0
+    Positive: show the race, each stage with its time, and a line for every tenth of the rounds,
+    on stderr.
+random_state : int, RandomState instance or None, default=None
+    Seeds the rows held out, the surrogates and what each tree draws."""
+
+_BOOSTING_ATTRIBUTES = """\
+geometry_ : Cycle
+    What the rounds tried, in turn.
+race_ : RaceResult
+    Which geometry won, by how much, and whether that is more than noise; print it. Set only if
+    ``geometry`` is "auto" or a list.
+n_iter_ : int
+    The number of rounds.
+train_score_ : ndarray of shape (n_iter_ + 1,)
+    Minus the mean loss on the training rows, before the first round and after each. Responses
+    are divided by their standard deviation first, but for "poisson" and "gamma".
+validation_score_ : ndarray
+    With early stopping: the same, or ``scoring``, on the rows held out, for all rounds that were
+    tried there.
+stage_times_ : dict
+    Seconds spent on "race" or "early stopping" and on "fit".
+feature_importances_ : ndarray of shape (n_features,)
+    Decrease of the loss, credited to the original columns through the cuts' weights.
+forest_ : Forest
+    The arrays of all trees, over the encoded columns of ``table_``.
+table_ : TableEncoder
+    How the columns became a float matrix, and which encoded column belongs to which.
+n_features_in_ : int
+    Number of columns seen in fit.
+feature_names_in_ : ndarray of shape (n_features,)
+    Their names, where X had names."""
+
+_LABELS = """\
+classes_ : ndarray of shape (n_classes,)
+    The labels.
+n_classes_ : int
+    How many there are."""
+
 _ATTRIBUTES = """\
 feature_importances_ : ndarray of shape (n_features,)
     Decrease of impurity, credited to the original columns through the cuts' weights.
@@ -130,7 +218,8 @@ oob_prediction_ : ndarray of shape (n_samples,)
 def documented(cls: _Class) -> _Class:
     """Fill the marks of a class docstring that stand for shared text.
 
-    They are <criterion>, <limits>, <sampling>, <attributes>, <jarf> and <jarf attributes>.
+    They are <criterion>, <limits>, <sampling>, <attributes>, <boosting>, <boosting attributes>,
+    <jarf> and <jarf attributes>.
 
     Only parameters that the class has are described, and only attributes that they can set.
     """
@@ -145,6 +234,11 @@ def documented(cls: _Class) -> _Class:
         "<limits>": _entries(_LIMITS.format(split=split), lambda name: name in default),
         "<sampling>": _entries(sampling, lambda name: name in default),
         "<jarf>": _entries(f"{_JARF}\n{_CLASS_WEIGHT}", lambda name: name in default),
+        "<boosting>": _entries(f"{_BOOSTING}\n{_CLASS_WEIGHT}", lambda name: name in default),
+        "<boosting attributes>": [
+            *(_LABELS.splitlines() if classifies else []),
+            *_BOOSTING_ATTRIBUTES.splitlines(),
+        ],
         "<jarf attributes>": _JARF_ATTRIBUTES.splitlines(),
         "<attributes>": _entries(
             "\n".join(attributes), lambda name: "oob_score" in default or "oob" not in name

@@ -57,7 +57,12 @@ class ScoredRows:
 
 
 def score_splits(
-    X: np.ndarray, rng, share: tuple[int, int] = (1, 2), max_learn: int = MAX_LEARN
+    X: np.ndarray,
+    rng,
+    share: tuple[int, int] = (1, 2),
+    max_learn: int = MAX_LEARN,
+    max_score: int = MAX_SCORE,
+    n_folds: int = N_FOLDS,
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """Split rows into those to learn from and those to score on; folds where rows are few.
 
@@ -70,7 +75,10 @@ def score_splits(
     rng : RandomState
     share : tuple of two int, default=(1, 2)
         Numerator and denominator of the share to learn from.
-    max_learn : int
+    max_learn, max_score : int
+        Most rows of either part where rows are many.
+    n_folds : int, default=3
+        Number of folds where rows are few.
 
     Returns
     -------
@@ -92,15 +100,15 @@ def score_splits(
         return at
 
     if n < CROSS_FIT_BELOW:
-        sizes = [len(fold) for fold in np.array_split(order, N_FOLDS)]
+        sizes = [len(fold) for fold in np.array_split(order, n_folds)]
         folds = np.split(order, [cut(at) for at in np.cumsum(sizes)[:-1]])
         splits = [
             (np.concatenate([fold for j, fold in enumerate(folds) if j != k]), folds[k])
-            for k in range(N_FOLDS)
+            for k in range(n_folds)
         ]
     else:
         n_learn = cut(min(max_learn, n * share[0] // share[1]))
-        splits = [(order[:n_learn], order[n_learn : n_learn + MAX_SCORE])]
+        splits = [(order[:n_learn], order[n_learn : n_learn + max_score])]
     return [(learn, score) for learn, score in splits if len(learn) and len(score)]
 
 

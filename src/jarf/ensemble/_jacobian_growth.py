@@ -65,7 +65,7 @@ class Gradients:
             found = source.gradients(table, comparable(target), n_jobs)
             if name == AXES_FROM:
                 diagonal = np.average(found**2, axis=0, weights=table.weights)
-            arrays[name] = _pack(found, table.oblique)
+            arrays[name] = pack_gradients(found, table.oblique)
         return cls(arrays, diagonal)
 
     def chances(self, power: float) -> np.ndarray:
@@ -77,7 +77,9 @@ class Gradients:
         return (share + 1e-4 / len(share)) ** power
 
 
-def _pack(gradients: np.ndarray, oblique: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
+def pack_gradients(
+    gradients: np.ndarray, oblique: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, int]:
     """Scale to unit mean square, drop columns that stay axes, keep the largest entries per row."""
     gradients = np.where(oblique, gradients, 0.0)
     size = np.sqrt(np.mean((gradients**2).sum(axis=1)))
@@ -133,13 +135,13 @@ class JacobianGrowth(Growth):
         """As ``plan_of``, on columns that were prepared before."""
         plans = [
             TreePlan(
-                columns, self._tried(geometry, gradients), n_rows if geometry.bootstrap else None
+                columns, self.tried(geometry, gradients), n_rows if geometry.bootstrap else None
             )
             for geometry in self.geometries
         ]
         return lambda seed: plans[seed % len(plans)]
 
-    def _tried(self, geometry: Geometry, gradients: Gradients) -> Any:
+    def tried(self, geometry: Geometry, gradients: Gradients) -> Any:
         """Make the proposal of a geometry."""
         numbers = self.columns.is_number
         if not geometry.axes:

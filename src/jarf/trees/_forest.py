@@ -6,6 +6,7 @@ differ in whether trees are averaged or added, in the base value and in the link
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -36,6 +37,8 @@ class GrownTree(NamedTuple):
     loadings: np.ndarray
     values: np.ndarray  # (n_values, n_outputs)
     leaves: np.ndarray  # (n_rows,): leaf of each training row, -1 if unused; empty if not kept
+    # (n_nodes, 2): least and largest value of each node; empty without monotone constraints
+    bounds: np.ndarray = np.empty((0, 2))
 
 
 class SplitNormals(NamedTuple):
@@ -144,6 +147,23 @@ class Forest:
             **model,
         )
 
+    @classmethod
+    def of_tree(cls, tree: GrownTree, n_features: int) -> Forest:
+        """Return one tree of responses by itself, added rather than averaged; nothing is copied."""
+        return cls(
+            nodes=tree.nodes,
+            roots=np.zeros(1, np.int32),
+            weights=tree.weights,
+            gains=tree.gains,
+            starts=tree.starts,
+            features=tree.features,
+            loadings=tree.loadings,
+            values=tree.values,
+            n_pure=0,
+            n_features=n_features,
+            averaged=False,
+        )
+
     def extended(self, trees: list[GrownTree]) -> Forest:
         """Return a forest with more trees behind the present ones."""
         n_nodes, n_loadings = len(self.nodes), len(self.loadings)
@@ -243,6 +263,14 @@ class Forest:
     def predict(self, X: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
         """Return the predictions of the model: (n_rows, n_outputs)."""
         return apply_link(self.link, self.raw(X, n_jobs))
+
+    def staged(self, X: np.ndarray, n_jobs: int | None = None) -> Iterator[np.ndarray]:
+        """Yield the predictions of the first tree, the first two, and so on."""
+        leaves = self.apply(X, n_jobs)
+        sums = np.zeros((len(X), self.n_raw))
+        for tree, root in enumerate(self.roots):
+            sums += self.leaf_values(leaves[:, tree] + root)
+            yield apply_link(self.link, (sums / (tree + 1) if self.averaged else sums) + self.base)
 
     def sums(self, X: np.ndarray, n_jobs: int | None = None, skip: np.ndarray | None = None):
         """Sum the trees' leaf values: (n_rows, n_raw).

@@ -1,0 +1,320 @@
+"""What both Jacobian boosters share: the fit, from a float matrix to the sum of trees."""
+
+from __future__ import annotations
+
+from abc import ABCMeta, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from numbers import Integral, Real
+from typing import Any, Self
+from warnings import warn
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from jarf._progress import Stages
+from jarf._sklearn import ClassifierMixin, Interval, RegressorMixin, StrOptions, fit_context
+from jarf.ensemble._base import TreeEnsemble
+from jarf.ensemble._boosting_race import Chosen, Racer, Stopping, choose
+from jarf.ensemble._cycles import AXES, CYCLES, Cycle
+from jarf.ensemble._geometries import Geometry
+from jarf.ensemble._holdout import MIN_ROWS, ScoredRows, score_splits
+from jarf.ensemble._losses import Loss
+from jarf.ensemble._race_result import RaceResult
+from jarf.ensemble._rounds import (
+    HISTOGRAM_FROM,
+    LearningRows,
+    RoundRules,
+    Rounds,
+    Scored,
+    fit_surrogates,
+    surrogate_target,
+)
+from jarf.ensemble._sources import Table
+from jarf.gradients import column_std, learning_rows
+from jarf.table import fit_table
+from jarf.trees import Forest, Limits, stream
+
+# What "fast" means: the geometry that does best on average without a race.
+FAST = "mixed"
+# The geometries that race if none are named.
+RACERS = ("axes", "mixed", "recursive", "weighted")
+# A race between geometries looks at no more rows than this.
+RACE_ROWS = 10_000
+# Rounds without early stopping where rows are too few for it.
+FEW_ROUNDS = 100
+# Folds where rows are few.
+N_FOLDS = 5
+
+
+class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
+    """Base of both Jacobian boosters."""
+
+    learning_rate: float
+    max_iter: int
+    l2_regularization: float
+    subsample: float
+    geometry: Any
+    surrogate_rows: int | None
+    early_stopping: Any
+    validation_fraction: float
+    n_iter_no_change: int
+    tol: float
+    scoring: Any
+    warm_start: bool
+    geometry_: Cycle
+    n_iter_: int
+    train_score_: np.ndarray
+    validation_score_: np.ndarray
+    race_: RaceResult
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
+        "learning_rate": [Interval(Real, 0.0, None, closed="neither")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "max_leaf_nodes": [Interval(Integral, 2, None, closed="left"), None],
+        "max_depth": [Interval(Integral, 1, None, closed="left"), None],
+        "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
+        "l2_regularization": [Interval(Real, 0.0, None, closed="left")],
+        "max_features": [Interval(Real, 0.0, 1.0, closed="right")],
+        "subsample": [Interval(Real, 0.0, 1.0, closed="right")],
+        "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
+        "geometry": [StrOptions({"auto", "fast", *CYCLES}), Cycle, Geometry, list, tuple],
+        "surrogate_rows": [Interval(Integral, 2, None, closed="left"), None],
+        "early_stopping": [StrOptions({"auto"}), "boolean"],
+        "validation_fraction": [Interval(Real, 0.0, 1.0, closed="neither")],
+        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0.0, None, closed="left")],
+        "scoring": [str, callable, None],
+        "warm_start": ["boolean"],
+        "verbose": ["verbose"],
+        "random_state": ["random_state"],
+        "n_jobs": [Integral, None],
+    }
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Grow the trees.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Numbers, booleans, text and categories; missing values are welcome. It becomes a
+            float32 matrix; so does a sparse matrix of at most 2**27 entries.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Class labels, or responses; only regressors take several outputs.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights, not negative. Rows with zero weight are ignored.
+
+        Returns
+        -------
+        self : object
+        """
+        more = self.warm_start and hasattr(self, "forest_")
+        X, y = fit_table(
+            self,
+            X,
+            y,
+            classifies=isinstance(self, ClassifierMixin),
+            several_outputs=isinstance(self, RegressorMixin),
+            dtype=np.float32,
+            order="F",
+            sample_weight=sample_weight,
+            reset=not more,
+        )
+        weights = self._row_weights(X, y, sample_weight)
+        used = weights > 0
+        y = self._read_target(y, weights, more)
+        if not used.all():
+            X, y, weights = np.asfortranarray(X[used]), y[used], weights[used]
+        stages = Stages(type(self).__name__, self.verbose)
+        self._boost(X, y, weights, more, stages)
+        self.stage_times_ = stages.times
+        return self
+
+    @abstractmethod
+    def _read_target(self, y: np.ndarray, weights: np.ndarray, more: bool) -> np.ndarray:
+        """Check and encode the target; sets what depends on it."""
+
+    @abstractmethod
+    def _loss(self) -> Loss:
+        """Make the loss, once the target was read."""
+
+    @property
+    def _n_classes(self) -> int:
+        """The number of classes; 0 in regression."""
+        return 0
+
+    def _boost(self, X, y, weights, more: bool, stages: Stages) -> None:
+        seed = check_random_state(self.random_state).randint(2**31 - 1)
+        if not more:
+            self.feature_scales_ = column_std(X)
+            n_rounds = self._choose(X, y, weights, seed, stages)
+        rows = self._prepare(X, y, weights, [self.geometry_], seed, "final", stages)
+        run = Rounds(rows, self._loss(), self.geometry_, self._round_rules(), seed)
+        if more:
+            n_rounds = self._rounds_to_add(run)
+        with stages.stage("fit"):
+            self._grow(run, n_rounds, stages)
+        self.n_iter_ = run.n_rounds
+        self.forest_ = self._in_units(run.forest())
+
+    def _grow(self, run: Rounds, n_rounds: int, stages: Stages) -> None:
+        """Grow the final trees; keep the loss on the training rows."""
+        score = [] if run.n_rounds else [run.training_loss()]
+        for done in range(1, n_rounds + 1):
+            run.advance(1)
+            score.append(run.training_loss())
+            if done % max(1, n_rounds // 10) == 0:
+                stages.note(f"{done} of {n_rounds} rounds, training loss {score[-1]:.5g}")
+        kept = self.train_score_ if hasattr(self, "train_score_") and run.n_before else []
+        self.train_score_ = np.concatenate([kept, -np.array(score)])
+
+    def _rounds_to_add(self, run: Rounds) -> int:
+        """Go on with the present trees."""
+        have = self.forest_.n_trees
+        if self.max_iter < have:
+            raise ValueError(
+                f"max_iter={self.max_iter} is less than the {have} rounds that warm_start=True "
+                "keeps. Raise it, or set warm_start=False to start again."
+            )
+        if self.max_iter == have:
+            warn("warm_start=True and max_iter has not grown: no new rounds.", stacklevel=5)
+        run.go_on(self._in_raw_units(self.forest_))
+        return self.max_iter - have
+
+    # --- what is decided on rows held out ------------------------------------------------------
+
+    def _choose(self, X, y, weights, seed: int, stages: Stages) -> int:
+        """Set the geometry; return the number of rounds."""
+        for name in ("race_", "validation_score_"):
+            vars(self).pop(name, None)
+        cycles = self._cycles()
+        stops = self.early_stopping is not False
+        few = len(X) < MIN_ROWS
+        self.geometry_ = cycles[0]
+        if few or (len(cycles) == 1 and not stops):
+            if len(cycles) > 1:
+                reason = f"{len(X)} training rows are fewer than the {MIN_ROWS} that a race needs"
+                self.race_ = RaceResult((AXES.name,), [], reason=reason)
+            return min(self.max_iter, FEW_ROUNDS) if stops else self.max_iter
+        with stages.stage("race" if len(cycles) > 1 else "early stopping"):
+            chosen = self._contest(X, y, weights, cycles, seed, stages)
+        if chosen is None:
+            return min(self.max_iter, FEW_ROUNDS) if stops else self.max_iter
+        self.geometry_ = chosen.cycle
+        if chosen.race is not None:
+            self.race_ = chosen.race
+        if len(cycles) > 1 and len(X) > RACE_ROWS and stops:
+            with stages.stage("early stopping"):
+                chosen = self._contest(X, y, weights, [chosen.cycle], seed, stages) or chosen
+        if not stops:
+            return self.max_iter
+        self.validation_score_ = -chosen.losses
+        return chosen.n_rounds
+
+    def _contest(
+        self, X, y, weights, cycles: Sequence[Cycle], seed: int, stages: Stages
+    ) -> Chosen | None:
+        """Let geometries race, or one find its number of rounds; None: rows cannot be split."""
+        if len(cycles) > 1 and len(X) > RACE_ROWS:
+            some = stream(seed, "race rows").permutation(len(X))[:RACE_ROWS]
+            X, y, weights = np.asfortranarray(X[some]), y[some], weights[some]
+        hundredths = round(100 * (1.0 - self.validation_fraction))
+        splits = score_splits(X, stream(seed, "splits"), (hundredths, 100), len(X), len(X), N_FOLDS)
+        if not splits:
+            return None
+        loss, measure = self._loss(), self._measure()
+        racers = [Racer(cycle, [], np.empty(0)) for cycle in cycles]
+        for number, (learn, score) in enumerate(splits):
+            part = f"split {number}"
+            rows = self._prepare(X[learn], y[learn], weights[learn], cycles, seed, part)
+            scored = Scored(np.ascontiguousarray(X[score]), y[score], weights[score], measure)
+            for racer in racers:
+                run = Rounds(rows, self._loss(), racer.cycle, self._round_rules(), seed, scored)
+                racer.runs.append(run)
+        held_out = np.concatenate([score for _, score in splits])
+        for racer in racers:
+            racer.shares = np.array([weights[score].sum() for _, score in splits])
+        stopping = Stopping(self.max_iter, self.n_iter_no_change, self.tol)
+        return choose(
+            racers,
+            ScoredRows.of(X[held_out], weights[held_out]),
+            stopping,
+            loss.title,
+            self.n_jobs,
+            stages.note,
+        )
+
+    def _prepare(
+        self, X, y, weights, cycles, seed: int, part: str, stages: Stages | None = None
+    ) -> LearningRows:
+        """Fit surrogates on at most ``surrogate_rows`` rows and differentiate them at all."""
+        is_number = self.table_.is_number
+        target = surrogate_target(y, self._n_classes)
+        rng = stream(seed, "surrogate rows", part)
+        rows = learning_rows(len(X), self.surrogate_rows, rng, target.first_rows)
+        some = slice(None) if rows is None else rows
+        table = Table.standardised(X[some], weights[some], is_number)
+        fitted = fit_surrogates(cycles, table, target.only(some), seed, part, self.n_jobs)
+        return LearningRows.prepare(X, y, weights, is_number, fitted, target, self.n_jobs)
+
+    def _cycles(self) -> list[Cycle]:
+        """Return the geometries that race; one alone is taken as it is."""
+        if isinstance(self.geometry, Cycle):
+            return [self.geometry]
+        if isinstance(self.geometry, Geometry):
+            return [Cycle(self.geometry.name, (self.geometry,))]
+        if self.geometry == "auto":
+            return [CYCLES[name] for name in RACERS]
+        if isinstance(self.geometry, str):
+            return [CYCLES[FAST if self.geometry == "fast" else self.geometry]]
+        asked = [AXES]
+        for item in self.geometry:
+            cycle = CYCLES.get(item) if isinstance(item, str) else item
+            if isinstance(cycle, Geometry):
+                cycle = Cycle(cycle.name, (cycle,))
+            if not isinstance(cycle, Cycle):
+                raise ValueError(
+                    f"geometry holds {item!r}; a race is between objects of Cycle or Geometry and "
+                    f"the names {', '.join(CYCLES)}."
+                )
+            if cycle != AXES and cycle.name in {other.name for other in asked}:
+                raise ValueError(f"Two geometries of the race are called {cycle.name!r}.")
+            asked += [cycle] if cycle != AXES else []
+        return asked
+
+    def _round_rules(self) -> RoundRules:
+        limits = Limits(
+            max_depth=self.max_depth,
+            max_leaf_nodes=self.max_leaf_nodes,
+            min_samples_leaf=self.min_samples_leaf,
+            histogram_from=HISTOGRAM_FROM,
+        )
+        return RoundRules(
+            self.learning_rate, limits, self.l2_regularization, self.subsample, self.max_features
+        )
+
+    def _measure(self) -> Callable[[np.ndarray, np.ndarray, np.ndarray], float] | None:
+        """Return what early stopping looks at; None: the loss."""
+        return None
+
+    # --- units of the responses ----------------------------------------------------------------
+
+    def _in_units(self, forest: Forest) -> Forest:
+        """Return the sum of trees in the units of the responses."""
+        return forest
+
+    def _in_raw_units(self, forest: Forest) -> Forest:
+        """Return it in the units that boosting works in."""
+        return forest
+
+    # --- answers ---------------------------------------------------------------------------------
+
+    def _predictions(self, X) -> np.ndarray:
+        """Return what the model answers: (n_samples, n_outputs)."""
+        X = self._rows(X)
+        return self.forest_.predict(X, self.n_jobs)
+
+    def _staged(self, X) -> Iterator[np.ndarray]:
+        """Yield the answers after every round."""
+        X = self._rows(X)
+        yield from self.forest_.staged(X, self.n_jobs)

@@ -1,0 +1,220 @@
+"""How many rounds, and which geometry: decided on rows that neither trees nor surrogates saw.
+
+Boosters of all geometries grow side by side on the same learning rows and are scored on the rows
+held out; the better half goes on, plain axes always do. Each is judged at the round of its least
+loss, so that a geometry which learns faster does not win for that alone. Few rows are held out in
+turn (cross-fitting).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from jarf._threads import thread_map
+from jarf.ensemble._cycles import AXES, Cycle
+from jarf.ensemble._holdout import ScoredRows
+from jarf.ensemble._race_result import RaceResult
+from jarf.ensemble._rounds import Rounds
+
+# Rounds between two looks at the losses, and after how many the worse half of the racers goes.
+STEP = 10
+HEATS = (50, 150)
+# A rival must lead plain axes by so many standard errors.
+CLEAR = 1.0
+# The final model sees more rows than those the number of rounds was found on, and takes more.
+MORE_ROUNDS = 1.1
+
+
+@dataclass(frozen=True)
+class Stopping:
+    """When a booster has grown enough.
+
+    Parameters
+    ----------
+    max_iter : int
+    n_iter_no_change : int
+    tol : float
+        A loss must fall by more than this to count as better.
+    """
+
+    max_iter: int
+    n_iter_no_change: int
+    tol: float
+
+    def best(self, losses: np.ndarray) -> int:
+        """Return the round of the least loss; round 0 is the constant."""
+        return int(np.argmin(losses))
+
+    def is_over(self, losses: np.ndarray) -> bool:
+        """Say whether the last rounds brought nothing."""
+        n_rounds = len(losses) - 1
+        if n_rounds >= self.max_iter:
+            return True
+        if n_rounds <= self.n_iter_no_change:
+            return False
+        before = losses[: -self.n_iter_no_change].min()
+        return not losses[-self.n_iter_no_change :].min() < before - self.tol
+
+
+@dataclass
+class Racer:
+    """One geometry, with a booster for every split.
+
+    Parameters
+    ----------
+    cycle : Cycle
+    runs : list of Rounds
+    shares : ndarray
+        The weight of each split's scored rows.
+    """
+
+    cycle: Cycle
+    runs: list[Rounds]
+    shares: np.ndarray
+    seconds: float = 0.0
+    is_over: bool = field(default=False)
+
+    @property
+    def losses(self) -> np.ndarray:
+        """Held-out loss after every round, the constant first."""
+        curves = np.array([run.scored_losses for run in self.runs])
+        return np.asarray(self.shares @ curves / self.shares.sum())
+
+    def row_losses(self, n_rounds: int) -> np.ndarray:
+        """Return the loss of every scored row after some rounds, splits one after the other."""
+        return np.concatenate([run.losses_after(n_rounds) for run in self.runs])
+
+
+def advance(racers: Sequence[Racer], until: int, stopping: Stopping, n_jobs: int | None) -> None:
+    """Let racers grow to a round, or until they are over."""
+
+    def raise_flags() -> None:
+        for racer in racers:
+            for run in racer.runs:
+                run.stop[0] = 1
+
+    while running := [
+        racer for racer in racers if not racer.is_over and racer.runs[0].n_rounds < until
+    ]:
+        steps = [
+            (racer, run, min(STEP, stopping.max_iter - run.n_rounds))
+            for racer in running
+            for run in racer.runs
+        ]
+        for _ in thread_map(_step, steps, n_jobs, raise_flags):
+            pass
+        for racer in running:
+            racer.is_over = stopping.is_over(racer.losses)
+
+
+def _step(step: tuple[Racer, Rounds, int]) -> None:
+    racer, run, n_rounds = step
+    start = time.perf_counter()
+    run.advance(n_rounds)
+    racer.seconds += time.perf_counter() - start
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What was decided on rows held out.
+
+    Parameters
+    ----------
+    cycle : Cycle
+    n_rounds : int
+        For a booster on all rows.
+    losses : ndarray
+        Held-out loss of the winner after every round that was tried, the constant first.
+    race : RaceResult or None
+    """
+
+    cycle: Cycle
+    n_rounds: int
+    losses: np.ndarray
+    race: RaceResult | None
+    held_out: np.ndarray
+
+
+def choose(
+    racers: Sequence[Racer],
+    rows: ScoredRows,
+    stopping: Stopping,
+    measure: str,
+    n_jobs: int | None = None,
+    note: Callable[[str], None] = lambda text: None,
+) -> Chosen:
+    """Hold the race, and find the number of rounds.
+
+    Parameters
+    ----------
+    racers : sequence of Racer
+        One alone holds no race, but finds its number of rounds.
+    rows : ScoredRows
+        The scored rows, splits one after the other.
+    stopping : Stopping
+    measure : str
+        What the loss is called.
+    n_jobs : int
+    note : callable
+        Shows a line.
+    """
+    running = list(racers)
+    for heat in (*HEATS, stopping.max_iter) if len(running) > 1 else (stopping.max_iter,):
+        advance(running, heat, stopping, n_jobs)
+        running.sort(key=lambda racer: racer.losses.min())
+        note(
+            f"{max(racer.runs[0].n_rounds for racer in running)} rounds: "
+            + ", ".join(f"{racer.cycle.name} {racer.losses.min():.5g}" for racer in running)
+        )
+        if heat < stopping.max_iter:
+            kept = running[: max(1, len(running) // 2)]
+            running = kept + [
+                racer for racer in running if racer.cycle == AXES and racer not in kept
+            ]
+    best, race = running[0], None
+    if len(racers) > 1:
+        best, race = _decide(racers, running, rows, stopping, measure)
+    losses = best.losses
+    found = stopping.best(losses)
+    n_rounds = min(stopping.max_iter, max(1, round(MORE_ROUNDS * found)))
+    held_out = np.concatenate([run.raw_after(found) for run in best.runs])
+    return Chosen(best.cycle, n_rounds, losses, race, held_out)
+
+
+def _decide(
+    racers: Sequence[Racer],
+    finalists: Sequence[Racer],
+    rows: ScoredRows,
+    stopping: Stopping,
+    measure: str,
+) -> tuple[Racer, RaceResult]:
+    """Compare all racers with plain axes row by row; plain axes win ties."""
+    plain = next(racer for racer in racers if racer.cycle == AXES)
+    of_plain = plain.row_losses(stopping.best(plain.losses))
+    table: list[dict[str, Any]] = []
+    for racer in racers:
+        lost = racer.row_losses(stopping.best(racer.losses))
+        gain, error = rows.mean_and_error(of_plain - lost)
+        table.append(
+            {
+                "geometry": racer.cycle.name,
+                "loss": rows.mean(lost),
+                "gain": gain,
+                "standard_error": error,
+                "n_trees": racer.runs[0].n_rounds,
+                "seconds": racer.seconds,
+            }
+        )
+    names = {racer.cycle.name: racer for racer in finalists}
+    ranked = sorted(
+        (row for row in table if row["geometry"] in names), key=lambda row: -row["gain"]
+    )
+    first = ranked[0]
+    if not first["gain"] > CLEAR * first["standard_error"]:
+        first = next(row for row in ranked if row["geometry"] == AXES.name)
+    return names[first["geometry"]], RaceResult((first["geometry"],), table, measure=measure)

@@ -1,0 +1,70 @@
+"""What the rounds of boosting try: geometries that take turns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from jarf.ensemble._geometries import PLAIN, Geometry
+
+# A source of boosting alone: the sum of its own trees so far.
+OWN = "own"
+
+
+@dataclass(frozen=True)
+class Cycle:
+    """Geometries that take turns from round to round of boosting.
+
+    Parameters
+    ----------
+    name : str
+    rounds : tuple of Geometry
+        What each round tries, over and over again. Beside the sources of a forest there is "own":
+        the gradients of the model so far, which replaces a surrogate once there are some trees.
+
+    Examples
+    --------
+    >>> from jarf import JacobianBoostingClassifier
+    >>> from jarf.datasets import make_rotated_halfspace
+    >>> from jarf.ensemble import Cycle, Geometry
+    >>> X, y = make_rotated_halfspace(400, 4, angle=45, random_state=0)
+    >>> mine = Cycle("mine", (Geometry("axes"), Geometry("local", local=True)))
+    >>> model = JacobianBoostingClassifier(geometry=mine, max_iter=20, random_state=0)
+    >>> model.fit(X, y).geometry_.name
+    'mine'
+    """
+
+    name: str
+    rounds: tuple[Geometry, ...]
+
+    def __post_init__(self) -> None:
+        if not self.rounds or not all(isinstance(item, Geometry) for item in self.rounds):
+            raise ValueError("A Cycle needs a tuple of one or more objects of Geometry.")
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether all rounds try plain axes alone."""
+        return all(geometry.is_plain for geometry in self.rounds)
+
+    @property
+    def uses_own(self) -> bool:
+        """Whether some rounds draw from the gradients of the model so far."""
+        return any(OWN in geometry.sources for geometry in self.rounds)
+
+
+AXES = Cycle("axes", (PLAIN,))
+
+_LINEAR = Geometry("linear", local=True)
+_DENSE = Geometry("dense", ("forest", "whitened"), local=True)
+_KERNEL = Geometry("kernel", ("kernel",), n_loadings=3)
+_OWN = Geometry("own", (OWN,), local=True)
+
+CYCLES = {
+    cycle.name: cycle
+    for cycle in (
+        AXES,
+        Cycle("linear", (_LINEAR,)),
+        Cycle("mixed", (_LINEAR, _DENSE, _KERNEL)),
+        Cycle("recursive", (_LINEAR, _OWN, _KERNEL)),
+        Cycle("weighted", (Geometry("weighted", ("forest", "whitened"), 3, True, 1.0),)),
+    )
+}

@@ -1,0 +1,338 @@
+"""The rounds of boosting: each grows one tree on the gradients of the loss at the sums so far."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from jarf.ensemble._cycles import OWN, Cycle
+from jarf.ensemble._geometries import Geometry
+from jarf.ensemble._growth import Rules
+from jarf.ensemble._jacobian_growth import (
+    Gradients,
+    JacobianGrowth,
+    NodeSizes,
+    needed_sources,
+    pack_gradients,
+)
+from jarf.ensemble._losses import Loss
+from jarf.ensemble._sources import Source, Table, fit_sources
+from jarf.gradients import Differences, forest_gradients, robust_scale, value_gaps
+from jarf.trees import (
+    ClassTarget,
+    Columns,
+    Forest,
+    GrownTree,
+    Limits,
+    NewtonTarget,
+    ResponseTarget,
+    Target,
+    grow_tree,
+    make_columns,
+    stream,
+)
+
+# Before these rounds the gradients of the model so far are brought up to date.
+OWN_FROM = (25, 60, 120, 240, 480, 960, 1920, 3840)
+# Nodes of at least so many rows are searched in histograms.
+HISTOGRAM_FROM = 64
+# A leaf moves a logarithm by no more than this, before the learning rate.
+MOST_LOG_STEP = 5.0
+
+
+@dataclass(frozen=True)
+class RoundRules:
+    """How each round grows its tree.
+
+    Parameters
+    ----------
+    learning_rate : float
+    limits : Limits
+    l2_regularization : float
+    subsample : float
+        Share of the rows that a tree sees.
+    max_features : float
+        Share of the columns that a node tries as axes.
+    """
+
+    learning_rate: float
+    limits: Limits
+    l2_regularization: float
+    subsample: float
+    max_features: float
+
+
+@dataclass(frozen=True, eq=False)
+class LearningRows:
+    """Rows that boosters learn from, prepared once for all geometries.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d), float32, column order
+    y : ndarray
+        As the loss takes it.
+    weights : ndarray of shape (n,)
+    table : Table
+        The same rows, standardised.
+    columns : Columns
+    gradients : Gradients
+        Of all surrogates that are needed.
+    """
+
+    X: np.ndarray
+    y: np.ndarray
+    weights: np.ndarray
+    table: Table
+    columns: Columns
+    gradients: Gradients
+
+    @classmethod
+    def prepare(
+        cls,
+        X: np.ndarray,
+        y: np.ndarray,
+        weights: np.ndarray,
+        is_number: np.ndarray,
+        sources: dict[Any, Source],
+        target: Target,
+        n_jobs: int | None,
+    ) -> LearningRows:
+        """Standardise and bin the rows, and differentiate fitted surrogates at them."""
+        X = np.asfortranarray(X)
+        table = Table.standardised(X, weights, is_number)
+        gradients = Gradients.at(sources, table, target, n_jobs)
+        return cls(X, y, weights, table, make_columns(X, n_jobs), gradients)
+
+
+def surrogate_target(y: np.ndarray, n_classes: int) -> Target:
+    """Return what surrogates learn: the classes, or the responses."""
+    return ClassTarget(y, n_classes) if n_classes else ResponseTarget(y)
+
+
+def fit_surrogates(
+    cycles: Sequence[Cycle], table: Table, target: Target, seed: int, part: str, n_jobs: int | None
+) -> dict[Any, Source]:
+    """Fit all surrogates that these cycles draw from."""
+    geometries = [geometry for cycle in cycles for geometry in cycle.rounds]
+    needed = [source for source in needed_sources(geometries) if source != OWN]
+    return fit_sources(needed, table, target, seed, part, n_jobs)
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """Rows held out.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d), float32, row order
+    y : ndarray
+        As the loss takes it.
+    weights : ndarray of shape (n,)
+    measure : callable, default=None
+        ``measure(raw, y, weights) -> float``, the less the better; None: the loss.
+    """
+
+    X: np.ndarray
+    y: np.ndarray
+    weights: np.ndarray
+    measure: Callable[[np.ndarray, np.ndarray, np.ndarray], float] | None = None
+
+    def loss(self, loss: Loss, raw: np.ndarray) -> float:
+        """Judge sums of trees."""
+        if self.measure is not None:
+            return self.measure(raw, self.y, self.weights)
+        return float(np.average(loss.losses(self.y, raw), weights=self.weights))
+
+
+class Rounds:
+    """A booster that grows round by round, and what it answers at rows held out.
+
+    Parameters
+    ----------
+    rows : LearningRows
+    loss : Loss
+    cycle : Cycle
+    rules : RoundRules
+    seed : int
+    scored : Scored, default=None
+        Rows held out.
+    """
+
+    def __init__(
+        self,
+        rows: LearningRows,
+        loss: Loss,
+        cycle: Cycle,
+        rules: RoundRules,
+        seed: int,
+        scored: Scored | None = None,
+    ):
+        self.rows, self.loss, self.cycle, self.rules = rows, loss, cycle, rules
+        self.rng = stream(seed, "rounds", cycle.name)
+        self.base = loss.base(rows.y, rows.weights)
+        self.raw = np.tile(self.base, (len(rows.X), 1))
+        self.scored = scored
+        self.scored_losses: list[float] = []
+        if scored is not None:
+            self.scored_raw = np.tile(self.base, (len(scored.X), 1))
+            self.scored_losses.append(scored.loss(loss, self.scored_raw))
+        self.trees: list[GrownTree] = []
+        self.before = Forest.empty(rows.X.shape[1], 0, loss.n_raw)
+        self.stop = np.zeros(1, np.uint8)
+        self._own: np.ndarray | None = None  # gradients of the first `_n_own` trees
+        self._n_own = 0
+        self._gradients = rows.gradients
+        self._proposals: dict[Geometry, Any] = {}
+        self._growth = self._make_growth()
+
+    def _make_growth(self) -> JacobianGrowth:
+        """Return what makes proposals of geometries."""
+        table, limits = self.rows.table, self.rules.limits
+        d = table.Z.shape[1]
+        n_axes = max(1, int(np.ceil(self.rules.max_features * d)))
+        sizes = NodeSizes(n_axes, n_axes, max(1, int(np.sqrt(table.oblique.sum()))))
+        rules = Rules(limits.max_depth, limits.max_leaf_nodes, 2, limits.min_samples_leaf, 0.0, 0.0)
+        return JacobianGrowth(rules, self.cycle.rounds, sizes, {}, table.only(slice(0)))
+
+    @property
+    def n_before(self) -> int:
+        """The number of rounds of an earlier fit."""
+        return self.before.n_trees
+
+    @property
+    def n_rounds(self) -> int:
+        return self.n_before + len(self.trees)
+
+    def go_on(self, forest: Forest) -> None:
+        """Begin with the trees of an earlier fit."""
+        self.before, self.base = forest, forest.base
+        self.raw = forest.raw(self.rows.X)
+
+    def forest(self, n_rounds: int | None = None) -> Forest:
+        """Return the sum of all trees, or of the first ones."""
+        begun = replace(self.before, base=self.base, link=self.loss.link, averaged=False)
+        return begun.extended(self.trees[:n_rounds])
+
+    def training_loss(self) -> float:
+        """Return the mean loss on the learning rows."""
+        losses = self.loss.losses(self.rows.y, self.raw)
+        return float(np.average(losses, weights=self.rows.weights))
+
+    def raw_after(self, n_rounds: int) -> np.ndarray:
+        """Return the sums at the rows held out after some rounds."""
+        assert self.scored is not None
+        return self.forest(n_rounds).raw(self.scored.X, 1)
+
+    def losses_after(self, n_rounds: int) -> np.ndarray:
+        """Return the loss of every row held out after some rounds."""
+        assert self.scored is not None
+        return self.loss.losses(self.scored.y, self.raw_after(n_rounds))
+
+    def advance(self, n_rounds: int) -> None:
+        """Grow more trees."""
+        for _ in range(n_rounds):
+            geometry = self.cycle.rounds[self.n_rounds % len(self.cycle.rounds)]
+            if self.cycle.uses_own and self.n_rounds in OWN_FROM:
+                self._differentiate()
+            weights = self._drawn_weights()
+            steps = NewtonTarget(
+                *self.loss.gradients(self.rows.y, self.raw, self.rows.weights),
+                self.rules.l2_regularization,
+            )
+            tree = grow_tree(
+                self.rows.columns,
+                self._proposal(geometry),
+                self._one_sum(steps),
+                weights,
+                self.rng.randint(2**31 - 1),
+                self.rules.limits,
+                self.stop,
+                keep_leaves=True,
+            )
+            self._add(self._finished(tree, steps, weights))
+
+    def _one_sum(self, steps: NewtonTarget) -> NewtonTarget:
+        """Add the gradients of several outputs with random factors: what splits are judged by.
+
+        Over the rounds all outputs have their turn. Leaves hold the steps of every output.
+        """
+        if steps.n_outputs == 1:
+            return steps
+        factors = self.rng.standard_normal((steps.n_outputs, 1))
+        hessians = steps.hessians.mean(axis=1, keepdims=True)
+        return replace(steps, gradients=steps.gradients @ factors, hessians=hessians)
+
+    def _drawn_weights(self) -> np.ndarray:
+        """Return the weights of the rows that a tree sees; zero: left out."""
+        n = len(self.rows.X)
+        n_drawn = max(1, round(self.rules.subsample * n))
+        if n_drawn >= n:
+            return self.rows.weights
+        weights = np.zeros(n)
+        drawn = self.rng.permutation(n)[:n_drawn]
+        weights[drawn] = self.rows.weights[drawn]
+        return weights
+
+    def _proposal(self, geometry: Geometry) -> Any:
+        """Return what a node tries; gradients of the model so far come later."""
+        if geometry not in self._proposals:
+            known = tuple(name for name in geometry.sources if name in self._gradients.arrays)
+            self._proposals[geometry] = self._growth.tried(
+                replace(geometry, sources=known), self._gradients
+            )
+        return self._proposals[geometry]
+
+    def _differentiate(self) -> None:
+        """Take the gradients of the sum of trees so far; only new trees are differentiated."""
+        table, X = self.rows.table, self.rows.X
+        new = Forest.empty(X.shape[1], 0, self.loss.n_raw)
+        if self._own is None:
+            new = replace(self.before, base=None, link="identity")
+        new = replace(new, averaged=False).extended(self.trees[self._n_own :])
+        steps = np.maximum(table.step * robust_scale(X), 1.05 * value_gaps(X))
+        differences = Differences(np.where(steps > 0, steps, 1.0), X.min(axis=0), X.max(axis=0))
+        output = None
+        if self.loss.n_raw > 1:
+            target = surrogate_target(self.rows.y, self.loss.n_raw * (self.rows.y.ndim == 1))
+            output = target.observed_outputs()
+        blocks = forest_gradients(new, X, output, differences, 1)
+        found = np.concatenate([block[:, 0] for block in blocks]) * table.scale
+        self._own = found if self._own is None else self._own + found
+        self._n_own = len(self.trees)
+        arrays = {**self._gradients.arrays, OWN: pack_gradients(self._own, table.oblique)}
+        self._gradients = replace(self._gradients, arrays=arrays)
+        self._proposals = {
+            geometry: proposal
+            for geometry, proposal in self._proposals.items()
+            if OWN not in geometry.sources
+        }
+
+    def _finished(self, tree: GrownTree, steps: NewtonTarget, weights: np.ndarray) -> GrownTree:
+        """Compute leaves that the tree does not know, and shrink them."""
+        values = tree.values
+        used = weights > 0
+        leaves = tree.nodes["left"][tree.leaves[used]]
+        if steps.n_outputs > 1:
+            values = steps.only(used).leaf_values(weights[used], leaves, len(values))
+        if self.loss.refits:
+            residuals = (self.rows.y - self.raw)[used, 0]
+            values = self.loss.leaf_steps(residuals, weights[used], leaves, len(values))[:, None]
+        if self.loss.link == "log":
+            values = np.clip(values, -MOST_LOG_STEP, MOST_LOG_STEP)
+        return tree._replace(values=self.rules.learning_rate * values)
+
+    def _add(self, tree: GrownTree) -> None:
+        """Add a tree to the sums of all rows."""
+        alone = Forest.of_tree(tree, self.rows.X.shape[1])
+        left_out = np.flatnonzero(tree.leaves < 0)
+        inside = tree.leaves >= 0
+        self.raw[inside] += tree.values[tree.nodes["left"][tree.leaves[inside]]]
+        if len(left_out):
+            self.raw[left_out] += alone.sums(self.rows.X[left_out], 1)
+        if self.scored is not None:
+            self.scored_raw += alone.sums(self.scored.X, 1)
+            self.scored_losses.append(self.scored.loss(self.loss, self.scored_raw))
+        self.trees.append(tree._replace(leaves=tree.leaves[:0]))
