@@ -160,6 +160,18 @@ def test_every_target_with_rotated_columns_and_best_first(monkeypatch, target):
         assert_same_tree(native, plain)
 
 
+@pytest.mark.parametrize("limits", [{}, {"max_leaf_nodes": 7, "max_depth": None}])
+@pytest.mark.parametrize("name", proposals())
+def test_monotone_constraints_with_every_proposal(monkeypatch, name, limits):
+    native, plain = (
+        small_tree(monkeypatch, MONOTONE, name, native=native, **limits) for native in (True, False)
+    )
+    assert_same_tree(native, plain)
+    # Directions alone, all of them with constrained columns, leave nothing to try.
+    assert (len(native.nodes) > 3) == ("gradients" not in name)
+    assert native.bounds.shape == (len(native.nodes), 2)
+
+
 SHAPES = {
     "normal": lambda z: z,
     "outliers": lambda z: np.where(np.arange(len(z))[:, None] % 100 == 7, 1e6 * z, z),
@@ -180,18 +192,6 @@ def test_bins_made_for_a_direction(monkeypatch, target, shape):
         made = make_columns(columns, bins=False), proposals()["sparse"], TARGETS[target].only(rows)
         trees.append(grow_tree(*made, np.ones(240), 3, limits, keep_leaves=True))
     assert_same_tree(*trees)
-
-
-@pytest.mark.parametrize("limits", [{}, {"max_leaf_nodes": 7, "max_depth": None}])
-@pytest.mark.parametrize("name", proposals())
-def test_monotone_constraints_with_every_proposal(monkeypatch, name, limits):
-    native, plain = (
-        small_tree(monkeypatch, MONOTONE, name, native=native, **limits) for native in (True, False)
-    )
-    assert_same_tree(native, plain)
-    # Directions alone, all of them with constrained columns, leave nothing to try.
-    assert (len(native.nodes) > 3) == ("gradients" not in name)
-    assert native.bounds.shape == (len(native.nodes), 2)
 
 
 def test_a_sequence_tries_all_its_parts(both_engines, monkeypatch):

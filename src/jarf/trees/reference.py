@@ -115,13 +115,14 @@ def RotatedColumns(values, starts, features, loadings) -> TrainingColumns:
 
 
 def project(X: np.ndarray, features: Any, loadings: np.ndarray) -> np.ndarray:
-    """Add columns times their loadings in float32, one after the other."""
+    """Add columns times their loadings in double precision and round once to float32."""
     if len(features) == 1 and loadings[0] == 1:
         return X[:, features[0]]
-    values = loadings[0] * X[:, features[0]]
-    for feature, loading in zip(features[1:], loadings[1:], strict=True):
-        values = values + loading * X[:, feature]
-    return values
+    values = np.zeros(len(X))
+    for feature, loading in zip(features, loadings, strict=True):
+        values += float(loading) * X[:, feature].astype(np.float64)
+    with np.errstate(over="ignore"):
+        return values.astype(np.float32)
 
 
 class _Found(NamedTuple):
