@@ -26,6 +26,8 @@ TYPED = [
     ("jarf", "JacobianKernelRegressor", "n_anchors", "predict_interval"),
     ("jarf", "JacobianEnsembleClassifier", "n_jobs", "predict_proba"),
     ("jarf", "JacobianEnsembleRegressor", "n_jobs", "predict_interval"),
+    ("jarf", "JacobianBoostingClassifier", "max_iter", "predict_proba"),
+    ("jarf", "JacobianBoostingRegressor", "max_iter", "predict"),
     ("jarf", "JARFClassifier", "n_estimators", "predict_proba"),
     ("jarf", "JARFRegressor", "n_estimators", "predict"),
     ("jarf", "JacobianPreconditioner", "n_probes", "transform"),

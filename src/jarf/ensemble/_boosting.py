@@ -39,7 +39,7 @@ from jarf.ensemble._rounds import (
 )
 from jarf.ensemble._sources import Table
 from jarf.gradients import column_std, learning_rows
-from jarf.table import fit_table
+from jarf.table import fit_table, refuse_dask
 from jarf.trees import Forest, Limits, stream
 
 # The geometry of "fast": the best on average without a race.
@@ -124,6 +124,7 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
         -------
         self : object
         """
+        refuse_dask(self, X=X, y=y, sample_weight=sample_weight)
         more = self.warm_start and hasattr(self, "forest_")
         X, y = fit_table(
             self,

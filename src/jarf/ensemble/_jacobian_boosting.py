@@ -10,7 +10,13 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import get_scorer
 
-from jarf._sklearn import ClassifierMixin, Interval, RegressorMixin, StrOptions, weigh_classes
+from jarf._sklearn import (
+    ClassifierMixin,
+    Interval,
+    RegressorMixin,
+    StrOptions,
+    weigh_classes,
+)
 from jarf.ensemble._boosting import JacobianBoosting
 from jarf.ensemble._boosting_race import Chosen
 from jarf.ensemble._calibration import Calibration
@@ -213,7 +219,8 @@ class JacobianBoostingClassifier(SetMixin, ClassifierMixin, JacobianBoosting):
         -------
         labels : ndarray of shape (n_samples,)
         """
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+        best = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[best]
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the sums of the trees, before the link.
@@ -227,7 +234,8 @@ class JacobianBoostingClassifier(SetMixin, ClassifierMixin, JacobianBoosting):
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             Log-odds of the second of two classes, or one number per class.
         """
-        raw = self.forest_.raw(self._rows(X), self.n_jobs)
+        X = self._rows(X)
+        raw = self.forest_.raw(X, self.n_jobs)
         return raw[:, 0] if self.n_classes_ == 2 else raw
 
     def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from jarf._sklearn import ClassifierMixin, RegressorMixin
+from jarf._sklearn import BaseEstimator, ClassifierMixin, RegressorMixin
 
 
-class Answers(RegressorMixin):
+class Answers(RegressorMixin, BaseEstimator):
     """A stand-in for an estimator: scorers ask it for answers by the number of the row."""
 
     def __init__(self, answers: np.ndarray):

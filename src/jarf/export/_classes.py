@@ -86,7 +86,7 @@ def _parts() -> list[Kind]:
     geometry |= {"power": "number", "bootstrap": "bool", "axes": "bool"}
     wide = {"factor": "csr_array", "weight": "number", "n_probes": "count"}
     race = {"winners": "tuple", "rows": "list", "sizes": "dict", "min_samples_split": "count"}
-    race |= {"measure": "text", "reason": "text"}
+    race |= {"measure": "text", "reason": "text", "threshold": "number"}
     calibration = {"temperature": "number", "floor": "number", "n_rows": "count"}
     calibration |= {"log_loss": "tuple", "calibration_error": "tuple", "reason": "text"}
     residuals = {"scores": "matrix", "weights": "vector", "floors": "vector"}
@@ -245,6 +245,19 @@ def _check_grown(model: Any) -> None:
     require(fine, "a geometry is none")
 
 
+def _check_boosted(model: Any) -> None:
+    _check_grown(model)
+    require(model.n_iter_ == model.forest_.n_trees, "rounds and trees are not as many")
+    signs = getattr(model, "monotonic_cst_", None)
+    fine = signs is None or (signs.dtype == np.int8 and len(signs) == model.table_.n_encoded)
+    require(fine, "the monotone constraints are of other columns")
+    units = [getattr(model, name, None) for name in ("response_means_", "response_scales_")]
+    n_outputs = 0 if hasattr(model, "classes_") else model.n_outputs_
+    fine = all((0 if unit is None else len(unit)) == n_outputs for unit in units)
+    require(fine, "the units of the responses are of other outputs")
+    require(units[1] is None or (units[1] > 0).all(), "a unit of the responses is 0")
+
+
 def _check_per_tree(forest: ours.PerTreeForest) -> None:
     require(len(forest.maps_) == len(forest.trees_) > 0, "maps and trees are not as many")
     require(all(isinstance(linear, LinearMap) for linear in forest.maps_), "a map is none")
@@ -285,7 +298,7 @@ def _estimators() -> list[Kind]:
     optional = frozenset(set(boosted) - needed)
     listed += [
         EstimatorKind(
-            getattr(ours, f"JacobianBoosting{task}"), boosted, _check_grown, optional, _writable
+            getattr(ours, f"JacobianBoosting{task}"), boosted, _check_boosted, optional, _writable
         )
         for task in ("Classifier", "Regressor")
     ]
@@ -314,8 +327,8 @@ def _estimators() -> list[Kind]:
     jarf = {**fitted, "classes_": "labels", "preconditioner_": "JacobianPreconditioner"}
     jarf["estimator_"] = "any"
     absent = frozenset({"feature_names_in_", "classes_", "stage_times_"})
-    for cls in (ours.JARFClassifier, ours.JARFRegressor):
-        listed.append(EstimatorKind(cls, jarf, check_names, absent, _writable))
+    for kind in (ours.JARFClassifier, ours.JARFRegressor):
+        listed.append(EstimatorKind(kind, jarf, check_names, absent, _writable))
     mapped = {
         **fitted,
         "learned_": "Learned",

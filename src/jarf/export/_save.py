@@ -26,7 +26,7 @@ from jarf.ensemble import (
     PerTreeForest,
     TreeEnsemble,
 )
-from jarf.export._checks import check_shares, require
+from jarf.export._checks import check_shares, check_sums, require
 from jarf.export._classes import build, describe
 from jarf.export._codec import CannotWrite, Reader, Writer
 from jarf.export._kinds import refuse_wrapper
@@ -187,13 +187,27 @@ def _check_forest_model(model: Any) -> None:
         model.forest_.n_features == n_outputs == len(model.feature_scales_),
         "the forest is of other columns",
     )
+    require(is_classifier(model) == hasattr(model, "classes_"), "classes are missing, or too many")
     if isinstance(model, JacobianBoostingClassifier | JacobianBoostingRegressor):
-        require(not model.forest_.averaged, "the forest is not boosted")
-        require(is_classifier(model) == hasattr(model, "classes_"), "classes are missing")
-        return
+        _check_boosted_trees(model)
+    else:
+        _check_bagged_trees(model)
+
+
+def _check_boosted_trees(model: Any) -> None:
+    forest = model.forest_
+    links: tuple[str, ...] = ("identity", "log")
+    if is_classifier(model):
+        links = ("logit",) if len(model.classes_) == 2 else ("softmax",)
+    require(forest.link in links and not forest.averaged, "the trees are not boosted")
+    width = len(model.classes_) if is_classifier(model) else model.n_outputs_
+    require(forest.n_outputs == width, "the trees are of other classes")
+    check_sums(forest)
+
+
+def _check_bagged_trees(model: Any) -> None:
     plain = model.forest_.link == "identity" and model.forest_.averaged
     require(plain and not np.any(model.forest_.base), "the forest is not bagged")
-    require(is_classifier(model) == hasattr(model, "classes_"), "classes are missing, or too many")
     values = model.forest_.values
     width = len(model.classes_) if is_classifier(model) else getattr(model, "n_outputs_", 0)
     require(values.shape[1] == width, "the forest is of other classes")

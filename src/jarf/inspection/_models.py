@@ -26,8 +26,8 @@ def check_model(model: Any) -> None:
     """Reject anything but a fitted predictor of this library."""
     if not isinstance(model, MODELS):
         raise TypeError(
-            f"Expected a model of this library (JARF, an oblique forest or a Jacobian forest), got "
-            f"{type(model).__name__}."
+            "Expected a model of this library (JARF, an oblique forest, a Jacobian forest or "
+            f"Jacobian boosting), got {type(model).__name__}."
         )
     check_is_fitted(model)
 
@@ -64,6 +64,16 @@ def answers(model: Any, matrix: np.ndarray) -> np.ndarray:
             f"The final estimator {type(model.estimator_).__name__} has no predict_proba."
         )
     return np.asarray(model.estimator_.predict_proba(matrix), dtype=np.float64)
+
+
+def raw_answers(model: Any, matrix: np.ndarray) -> np.ndarray:
+    """Sums of trees before the link, at rows of the encoded matrix: (n_rows, n_raw)."""
+    if not isinstance(model, TreeEnsemble):
+        raise ValueError(
+            f"output='raw' needs a forest or a booster of this library, got "
+            f"{type(model).__name__}. Use output='prediction'."
+        )
+    return model.forest_.raw(np.ascontiguousarray(matrix, dtype=np.float32), model.n_jobs)
 
 
 def raw_columns(X: Any) -> list[Column]:
