@@ -13,6 +13,7 @@ from jarf.bench._baselines import XGB_GRID, engine_forest, forest, jarf_recipe, 
 from jarf.bench._mechanism import eigenvector_alignment, numeric_eigenvectors
 from jarf.bench._methods import Fit, Method, Setting
 from jarf.bench._metrics import classification_metrics, regression_metrics
+from jarf.bench._recipes import Recipe
 from jarf.table import read_table
 
 __all__ = ["METHODS", "preconditioner_of"]
@@ -129,6 +130,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "m = 2500": {"n_probes": 2500},
     "m = 5000": {"n_probes": 5000},
     "m = n": {"n_probes": 10**9},
+    "top 2 eigenvectors": {"n_components": 2},
 }
 
 
@@ -141,6 +143,50 @@ def _with_directions(setting: Setting, **params: Any) -> Any:
         switch=judge, n_jobs=setting.n_jobs, random_state=setting.random_state
     )
     return make_pipeline(features, xgboost(setting, **params))
+
+
+def _own_defaults(stem: str) -> Any:
+    """A factory of one of the library's estimators at its own defaults, seed and threads aside."""
+
+    def factory(setting: Setting, **params: Any) -> Any:
+        import jarf
+
+        model = getattr(jarf, stem + ("Classifier" if setting.classification else "Regressor"))()
+        filled = {"random_state": setting.random_state, "n_jobs": setting.n_jobs, **params}
+        known = model.get_params(deep=False)
+        return model.set_params(**{k: v for k, v in filled.items() if k in known})
+
+    return factory
+
+
+def _boosters() -> tuple[Method, ...]:
+    """Jacobian boosting and the ensemble of it and the forest, where the library has them."""
+    import jarf
+
+    kinds = (
+        (
+            *("JB", "JacobianBoosting"),
+            "our Jacobian boosting: boosted trees that may cut along directions; at its defaults, "
+            "which choose the number of rounds on held-out training rows",
+        ),
+        (
+            *("JE", "JacobianEnsemble"),
+            "our Jacobian ensemble: the forest, the booster and other members, weighted on "
+            "held-out training rows; at its defaults",
+        ),
+    )
+    return tuple(
+        Method(
+            name,
+            _own_defaults(stem),
+            note=note,
+            recipe=Recipe(
+                (f"from jarf import {stem}{{Kind}}",), f"{stem}{{Kind}}(random_state=0)", True
+            ),
+        )
+        for name, stem, note in kinds
+        if hasattr(jarf, f"{stem}Regressor")
+    )
 
 
 METHODS = (
@@ -176,4 +222,5 @@ METHODS = (
         "plain forest",
         recipe=jarf_recipe("JacobianForest"),
     ),
+    *_boosters(),
 )

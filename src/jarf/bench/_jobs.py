@@ -19,7 +19,7 @@ from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
 from threadpoolctl import threadpool_limits
 
 from jarf.bench._budgets import Budget
-from jarf.bench._datasets import get_dataset
+from jarf.bench._datasets import Dataset, get_dataset
 from jarf.bench._jarf_methods import preconditioner_of
 from jarf.bench._methods import Fit, Method, Setting, get_method
 from jarf.bench._metrics import classification_metrics, regression_metrics
@@ -31,7 +31,7 @@ __all__ = ["TUNING", "Job", "run_job", "versions"]
 TUNING = "tuning"
 _PACKAGES = (
     *("jarf", "numpy", "scipy", "scikit-learn", "xgboost", "pandas"),
-    *("lightgbm", "catboost", "ydf"),
+    *("lightgbm", "catboost", "ydf", "xrfm", "torch"),
 )
 
 
@@ -110,8 +110,10 @@ def _measure(
 ) -> dict[str, Any]:
     budget = replace(budget, train_cap=job.cap or None)
     dataset = get_dataset(job.dataset)
-    split = make_split(dataset, job.repeat, job.fold, budget, job.seed, folder)
     method = get_method(job.method)
+    if method.measure is not None:
+        return _measured(job, method, dataset)
+    split = make_split(dataset, job.repeat, job.fold, budget, job.seed, folder)
     setting = Setting(
         task=split.task,
         n_trees=budget.n_trees,
@@ -136,6 +138,18 @@ def _measure(
         return {**facts, **_tune(method, split, setting, budget)}
     model = method.build(setting, job.variant, **params)
     return {**facts, "params": params, **_fit_and_score(method, model, split, setting)}
+
+
+def _measured(job: Job, method: Method, dataset: Dataset) -> dict[str, Any]:
+    """The row of a method that measures without a split."""
+    assert method.measure is not None
+    seed = dataset.split_seed(job.seed, job.repeat, job.fold)
+    setting = Setting(task=dataset.task, random_state=seed)
+    options = method.variants[job.variant] if job.variant else {}
+    start = time.perf_counter()
+    found = method.measure(dataset, setting, **options)
+    times = {"total": round(time.perf_counter() - start, 5)}
+    return {"task": dataset.task, "times": times, **found}
 
 
 def _fit_and_score(method: Method, model: Any, split: Split, setting: Setting) -> dict[str, Any]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
+import io
 import json
 import os
 import time
@@ -13,6 +15,7 @@ from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 from urllib.error import URLError
+from urllib.request import urlopen
 
 import numpy as np
 
@@ -22,6 +25,7 @@ from jarf.bench._datasets import Dataset, Table
 __all__ = ["DatasetError", "data_folder", "load_table"]
 
 _RETRIES = 3
+_MAX_BYTES = 2**28  # of a downloaded file; the largest table of PMLB used here has 2**23
 # no network, a wrong checksum or a body that is cut off, an answer of another form
 _DOWNLOAD_ERRORS = (OSError, ValueError, EOFError, KeyError, HTTPException, zlib.error)
 
@@ -50,7 +54,7 @@ def cache_folder() -> Path:
 def load_table(
     dataset: Dataset,
     folder: str | os.PathLike[str] | None = None,
-    fetch: Callable[[int, Path], tuple[Any, Any]] | None = None,
+    fetch: Callable[[Dataset, Path], tuple[Any, Any]] | None = None,
 ) -> Table:
     """Find, read and check one dataset.
 
@@ -61,7 +65,7 @@ def load_table(
     folder : path or None
         Searched first; None means ``JARF_DATA``.
     fetch : callable or None
-        ``fetch(openml_id, cache) -> (X, y)``, replaced in tests.
+        ``fetch(dataset, cache) -> (X, y)``, replaced in tests.
 
     Returns
     -------
@@ -76,9 +80,11 @@ def load_table(
     if dataset.load is not None:
         return _checked(dataset, dataset.load())
     for place in (data_folder(folder), cache_folder()):
-        path = _find(place, dataset.name)
+        path = _find(place, dataset)
         if path is not None:
             return _checked(dataset, _read(path))
+    if dataset.url:
+        return _checked(dataset, _download(dataset, cache_folder(), fetch or _fetch_file))
     if dataset.openml_id is None:
         raise DatasetError(
             f"{dataset.name}: no file {dataset.name}.parquet or .csv in the data folder "
@@ -87,14 +93,23 @@ def load_table(
     return _checked(dataset, _download(dataset, cache_folder(), fetch or _fetch_openml))
 
 
-def _find(folder: Path | None, name: str) -> Path | None:
-    """The file of that name directly inside the folder, links followed but not out of it."""
+def _find(folder: Path | None, dataset: Dataset) -> Path | None:
+    """The file of a dataset in the folder, links followed but not out of it.
+
+    A table of PMLB may lie at its own path, directly in the folder, or as in PMLB's repository.
+    """
     if folder is None:
         return None
-    for ending in (".parquet", ".csv"):
-        path = (folder / (name + ending)).resolve()
-        if path.is_file() and path.parent == folder.resolve():
-            return path
+    stems = [dataset.name]
+    if dataset.file:
+        label = dataset.label
+        stems += [dataset.file, label, f"{label}/{label}", f"datasets/{label}/{label}"]
+    for stem in stems:
+        for ending in (".parquet", ".csv", *([".tsv.gz"] if dataset.url else [])):
+            path = (folder / (stem + ending)).resolve()
+            inside = (folder.resolve() / stem).parent
+            if path.is_file() and path.parent == inside:
+                return path
     return None
 
 
@@ -103,7 +118,10 @@ def _read(path: Path) -> Table:
 
     _verify_checksum(path)
     try:
-        frame = pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_csv(path)
+        if path.suffix == ".parquet":
+            frame = pd.read_parquet(path)
+        else:
+            frame = pd.read_csv(path, sep="\t" if path.name.endswith(".tsv.gz") else ",")
     except Exception as error:  # whatever a reader says to a file that is not what it seems
         raise DatasetError(f"{path} cannot be read: {error}") from error
     if "target" not in frame.columns:
@@ -146,34 +164,51 @@ def _check_classes(where: str, dataset: Dataset, table: Table, partial: bool) ->
 
 
 def _download(
-    dataset: Dataset, cache: Path, fetch: Callable[[int, Path], tuple[Any, Any]]
+    dataset: Dataset, cache: Path, fetch: Callable[[Dataset, Path], tuple[Any, Any]]
 ) -> Table:
-    assert dataset.openml_id is not None
+    where = "PMLB" if dataset.url else f"OpenML {dataset.openml_id}"
     for attempt in range(_RETRIES):
         try:
-            X, y = fetch(dataset.openml_id, cache / "openml")
+            X, y = fetch(dataset, cache / "openml")
             break
         except _DOWNLOAD_ERRORS as error:
             last = attempt == _RETRIES - 1 or isinstance(error, URLError | TimeoutError)
             if last:  # scikit-learn has tried a network that is down several times
                 raise DatasetError(
-                    f"{dataset.name}: no local file, and OpenML {dataset.openml_id} could not be "
+                    f"{dataset.name}: no local file, and {where} could not be "
                     f"downloaded ({type(error).__name__}: {error}). Offline? Put "
-                    f"{dataset.name}.parquet or .csv, with a column 'target', into the folder "
-                    "named by --data or JARF_DATA"
+                    f"{dataset.file or dataset.name}.parquet or .csv, with a column 'target', "
+                    "into the folder named by --data or JARF_DATA"
                 ) from error
             time.sleep(2.0**attempt)
-    table = _checked(dataset, _as_table(X, y, f"OpenML {dataset.openml_id}"))
+    table = _checked(dataset, _as_table(X, y, where))
     _keep(X, y, cache, dataset.name)
     return table
 
 
-def _fetch_openml(openml_id: int, cache: Path) -> tuple[Any, Any]:
+def _fetch_file(dataset: Dataset, cache: Path) -> tuple[Any, Any]:
+    """A table of PMLB. Where the newest copy is the registered file, its checksum must match."""
+    import pandas as pd
+
+    with urlopen(dataset.url, timeout=60) as answer:
+        content = answer.read(_MAX_BYTES + 1)
+    if len(content) > _MAX_BYTES:
+        raise ValueError(f"the file is larger than {_MAX_BYTES} bytes")
+    found = hashlib.sha256(content).hexdigest()
+    if dataset.facts.get("newest") and found != dataset.sha256:
+        raise ValueError(f"the file has the sha256 {found}, registered is {dataset.sha256}")
+    frame = pd.read_csv(io.BytesIO(gzip.decompress(content)), sep="\t")
+    return frame.drop(columns="target"), frame["target"]
+
+
+def _fetch_openml(dataset: Dataset, cache: Path) -> tuple[Any, Any]:
     from sklearn.datasets import fetch_openml
 
     with warnings.catch_warnings():  # it warns of every retry; what fails at last is an error
         warnings.simplefilter("ignore")
-        bunch = fetch_openml(data_id=openml_id, as_frame=True, data_home=str(cache), parser="auto")
+        bunch = fetch_openml(
+            data_id=dataset.openml_id, as_frame=True, data_home=str(cache), parser="auto"
+        )
     return bunch.data, bunch.target
 
 

@@ -98,6 +98,11 @@ class Method:
         Packages that must be installed; without them the method is listed as left out.
     recipe : Recipe or None
         Code with which a user builds the model outside the benchmark.
+    measure : callable or None
+        ``measure(dataset, setting, **params) -> dict`` with ``metrics`` and ``extra`` of a row, in
+        place of fitting and scoring an estimator.
+    collection : str
+        If not empty, the only collection of datasets it runs on; it is then not listed.
     """
 
     name: str
@@ -110,6 +115,8 @@ class Method:
     note: str = ""
     requires: tuple[str, ...] = ()
     recipe: Recipe | None = None
+    measure: Callable[..., dict[str, Any]] | None = None
+    collection: str = ""
 
     @property
     def missing(self) -> list[str]:
@@ -203,10 +210,16 @@ def get_method(name: str) -> Method:
     return _REGISTRY[name]
 
 
-def method_names() -> list[str]:
-    """All registered names, the study's own first."""
+def is_method(name: str) -> bool:
+    """Whether a method of that name is registered."""
     _fill()
-    return list(_REGISTRY)
+    return name in _REGISTRY
+
+
+def method_names() -> list[str]:
+    """All registered names but those of one collection alone, the study's own first."""
+    _fill()
+    return [name for name, method in _REGISTRY.items() if not method.collection]
 
 
 def not_installed(method: Method) -> str:
@@ -238,9 +251,10 @@ def _fill() -> None:
     if _BUILT_IN:
         return
     users = dict(_REGISTRY)
-    from jarf.bench import _baselines, _jarf_methods, _peers
+    from jarf.bench import _baselines, _jarf_methods, _peers, _theory
 
-    for method in (*_baselines.METHODS, *_jarf_methods.METHODS, *_peers.METHODS):
+    modules = (_baselines, _jarf_methods, _peers, _theory)
+    for method in (method for module in modules for method in module.METHODS):
         _REGISTRY[method.name] = method
         _BUILT_IN.add(method.name)
     for name, method in users.items():

@@ -159,8 +159,10 @@ def _quiet_unknown_levels() -> Iterator[None]:
 @lru_cache(maxsize=2)
 def cached_table(name: str, folder: str | None) -> tuple[Table, list[str]]:
     """A loaded dataset and its numeric columns; the last two are kept."""
-    table = load_table(get_dataset(name), folder)
-    return table, numeric_columns(table.X)
+    dataset = get_dataset(name)
+    table = load_table(dataset, folder)
+    every = dataset.protocol is not None
+    return table, list(table.X.columns) if every else numeric_columns(table.X)
 
 
 def make_split(
@@ -190,10 +192,15 @@ def split_table(
 ) -> tuple[Table, Table]:
     """The training and the test rows of a fold as they are, capped."""
     here = dataset.split_seed(seed, repeat, fold)
-    shuffle = dataset.split_seed(seed, repeat, 0)
-    train, test = fold_rows(table.y, dataset.task, shuffle, fold, budget.folds)
+    if dataset.protocol is not None:
+        train, test = dataset.protocol.rows(len(table.y), repeat)
+        test_cap = budget.public_cap
+    else:
+        shuffle = dataset.split_seed(seed, repeat, 0)
+        train, test = fold_rows(table.y, dataset.task, shuffle, fold, budget.folds)
+        test_cap = budget.test_cap
     train = cap_rows(train, table.y, budget.train_cap, dataset.task, here)
-    test = cap_rows(test, table.y, budget.test_cap, dataset.task, here + 1)
+    test = cap_rows(test, table.y, test_cap, dataset.task, here + 1)
     return _take(table, train), _take(table, test)
 
 

@@ -12,6 +12,7 @@ __all__ = [
     "PairedTest",
     "best_or_close",
     "corrected_t_test",
+    "critical_difference",
     "holm",
     "mean_ranks",
     "standard_error",
@@ -71,6 +72,19 @@ def mean_ranks(scores: Any) -> np.ndarray:
     array([2.  , 1.75, 2.25])
     """
     return stats.rankdata(-np.asarray(scores, dtype=float), axis=1).mean(axis=0)
+
+
+def critical_difference(n_methods: int, n_tables: int, alpha: float = 0.05) -> float:
+    """Least difference of two mean ranks that Nemenyi's test finds significant (Demsar 2006).
+
+    Examples
+    --------
+    >>> from jarf.bench import critical_difference
+    >>> round(critical_difference(5, 30), 3)
+    1.114
+    """
+    range_ = float(stats.studentized_range.ppf(1 - alpha, n_methods, np.inf))
+    return range_ / np.sqrt(2) * np.sqrt(n_methods * (n_methods + 1) / (6 * n_tables))
 
 
 def best_or_close(scores: Any, margin: float = 0.01) -> np.ndarray:

@@ -24,6 +24,13 @@ def add_parser(subparsers: Any) -> None:
         "<!-- results:end --> of this file",
     )
     parser.add_argument(
+        "--figure",
+        metavar="FILE.md",
+        help="also write the figure of accuracy and time on public tables, light and dark, into "
+        "docs/_static beside this file, and show it between <!-- figure:start --> and "
+        "<!-- figure:end -->",
+    )
+    parser.add_argument(
         "--tables",
         metavar="FILE.md",
         help="also write all tables between the same markers of this file",
@@ -42,6 +49,9 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.headline:
             text = report.headline_markdown(arguments.results)
             report.write_between_markers(arguments.headline, text)
+        if arguments.figure:
+            text = report.write_headline(report.load_results(arguments.results), arguments.figure)
+            report.write_between_markers(arguments.figure, text, "figure")
         if arguments.tables:
             text = report.tables_markdown(arguments.results)
             report.write_between_markers(arguments.tables, text)

@@ -14,6 +14,11 @@ _EPILOG = """\
 examples:
   jarf reproduce --quick                     everything on small embedded data, minutes
   jarf reproduce --standard --data FOLDER    all 20 datasets, hours; stop and start at will
+  jarf reproduce --standard --only srbench   117 public regression tables of SRBench
+  jarf reproduce --standard --only pmlb-classification
+                                             55 public classification tables of PMLB
+  jarf reproduce --standard --only theory    predictions of the paper's proofs, simulated
+  jarf reproduce --large --data FOLDER       the 20 datasets at up to 50,000 training rows
   jarf reproduce --list                      experiments, methods and datasets
   jarf reproduce --quick --only simulation --methods RF JARF
   jarf reproduce --quick --method-file my_forest.py
@@ -34,6 +39,7 @@ def add_parser(subparsers: Any) -> None:
         ("quick", "embedded data only, minutes (default)"),
         ("standard", "20 datasets, at most 5,000 training rows, 5 x 2 splits, hours"),
         ("full", "the paper's sizes, days"),
+        ("large", "accuracy and time at 1,000 to 50,000 training rows, a night"),
     ):
         size.add_argument(f"--{name}", dest="budget", action="store_const", const=name, help=text)
     parser.set_defaults(budget="quick", run=run)
@@ -41,11 +47,13 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("--datasets", nargs="+", metavar="NAME", help="these datasets")
     parser.add_argument("--out", help="results folder (default: runs/BUDGET)")
     parser.add_argument("--data", help="folder with data files (default: JARF_DATA)")
-    parser.add_argument("--repeats", type=int, help="repeats of the two-fold split")
+    parser.add_argument(
+        "--repeats", type=int, help="repeats of the two-fold split, or seeds of SRBench"
+    )
     parser.add_argument(
         "--ablation-repeats",
         type=int,
-        help="repeats for ablations and other variants of JARF; more can be added later",
+        help="repeats for ablations, other variants of JARF and theory; more can be added later",
     )
     parser.add_argument("--no-report", action="store_true", help="do not build the page")
     parser.add_argument("--list", action="store_true", help="show what there is and stop")
@@ -86,11 +94,16 @@ def _budget(arguments: argparse.Namespace) -> Any:
     """The budget asked for, with other repeats if told so."""
     from jarf.bench import get_budget
 
-    asked = {"repeats": arguments.repeats, "ablation_repeats": arguments.ablation_repeats}
+    asked = {
+        "repeats": arguments.repeats,
+        "public_repeats": arguments.repeats,
+        "ablation_repeats": arguments.ablation_repeats,
+    }
     changes = {name: value for name, value in asked.items() if value is not None}
     for name, value in changes.items():
         if value < 1:
-            raise ValueError(f"--{name.replace('_', '-')} must be at least 1")
+            option = name.removeprefix("public_").replace("_", "-")
+            raise ValueError(f"--{option} must be at least 1")
     return dataclasses.replace(get_budget(arguments.budget), **changes)
 
 
@@ -114,8 +127,14 @@ def _listing() -> str:
     lines.append("datasets")
     for name in bench.dataset_names():
         dataset = bench.get_dataset(name)
+        if dataset.collection != "study":
+            continue
         shape = f"{dataset.n_rows or '?'} x {dataset.n_features or '?'}"
         source = f"OpenML {dataset.openml_id}" if dataset.openml_id else ""
         facts = [dataset.task, shape, source, dataset.licence, dataset.note]
         lines.append(f"  {name:<18} " + ", ".join(fact for fact in facts if fact))
+    lines.append("collections of other datasets, for --only of the same name")
+    for collection in (bench.SRBENCH, bench.PMLB, bench.THEORY):
+        names = [n for n in bench.dataset_names() if bench.get_dataset(n).collection == collection]
+        lines.append(f"  {collection:<18} {len(names)}: {', '.join(names)}")
     return "\n".join(lines) + "\n"

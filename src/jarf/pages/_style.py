@@ -13,6 +13,7 @@ __all__ = [
     "Painter",
     "drawing",
     "full_mark",
+    "log_axis",
     "method_colour",
     "method_legend",
     "method_marker",
@@ -33,12 +34,15 @@ _COLOURS = {
     "JARF-XGB": "#8f5b34",
     "XGB+J": "#0b7285",
     "JF": "#15803d",
+    "JB": "#991b1b",
+    "JE": "#db2777",
     "ET": "#4b5563",
     "HGB": "#a16207",
     "LGBM": "#65a30d",
     "CatBoost": "#ca8a04",
     "YDF-oblique": "#be185d",
     "YDF-GBT": "#7e22ce",
+    "xRFM": "#0369a1",
 }
 _MARKERS = {
     "RF": "o",
@@ -52,12 +56,15 @@ _MARKERS = {
     "JARF-XGB": "P",
     "XGB+J": "p",
     "JF": "X",
+    "JB": "P",
+    "JE": "*",
     "ET": "h",
     "HGB": "d",
     "LGBM": "8",
     "CatBoost": "H",
     "YDF-oblique": "D",
     "YDF-GBT": "v",
+    "xRFM": "^",
 }
 _MORE = ("#4d7c0f", "#be123c", "#0e7490", "#7c3aed", "#a16207", "#334155")
 
@@ -120,6 +127,21 @@ def subplots(*args: Any, **kwargs: Any) -> Any:
     figure = Figure(figsize=size, layout="constrained")
     FigureCanvasAgg(figure)
     return figure, figure.subplots(*args, **kwargs)
+
+
+def log_axis(ax: Any, which: str) -> None:
+    """Make the "x" or "y" axis logarithmic, with plain numbers where ticks have room."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    ax.set(**{f"{which}scale": "log"})
+    axis = getattr(ax, f"{which}axis")
+    low, high = sorted(axis.get_view_interval())
+    span = high / max(low, 1e-300)
+    subs = (1.0,) if span > 100 else (1.0, 2.0, 5.0)
+    axis.set_major_locator(LogLocator(base=100.0 if span > 1e5 else 10.0, subs=subs))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+    axis.set_minor_formatter(NullFormatter())
+    axis.set_tick_params(which="minor", length=0)
 
 
 def full_mark(ax: Any, x: float, y: float, colour: str, marker: str = "o") -> Any:

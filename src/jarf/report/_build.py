@@ -12,7 +12,9 @@ from typing import Any
 from jarf.bench import (
     CLASSIFICATION,
     EXPERIMENTS,
+    PMLB,
     REGRESSION,
+    SRBENCH,
     Results,
     ResultTable,
     StoreError,
@@ -36,8 +38,9 @@ from jarf.pages import (
     write_text,
 )
 from jarf.report._claims import HOLDS, NOT_HERE, PART, UNTESTED, judge
-from jarf.report._figures import FIGURE_OF, draw_figures
+from jarf.report._figures import FIGURES_OF, draw_figures
 from jarf.report._goals import GOALS, IN_SIGHT
+from jarf.report._headline import draw_headline, headline_panels, headline_sentence
 from jarf.report._paper import beside_paper, paper_cell, paper_reference
 
 __all__ = [
@@ -88,8 +91,8 @@ def summarise(folder: str | os.PathLike[str], results: Results | None = None) ->
     Returns
     -------
     dict
-        ``run``, ``environment``, ``counts``, ``experiments`` with their tables, ``claims``,
-        ``goals``, ``datasets``, ``methods``, ``not_run``, ``errors``.
+        ``run``, ``environment``, ``counts``, ``headline``, ``experiments`` with their tables,
+        ``claims``, ``goals``, ``datasets``, ``methods``, ``not_run``, ``errors``.
     """
     return _summary_and_tables(folder, load_results(folder) if results is None else results)[0]
 
@@ -100,12 +103,15 @@ def _summary_and_tables(
     tables = result_tables(results)
     by_id = {table.id: table for group in tables.values() for table in group}
     names = results.datasets() + results.datasets(simulated=True)
+    for collection in (SRBENCH, PMLB):
+        names += results.datasets(collection=collection)
     methods = results.methods(names)
     environments = read_run(folder)[1]
     summary = {
         "run": results.settings,
         "environment": environments,
         "counts": {"rows": len(results.rows), "errors": len(results.errors)},
+        "headline": headline_sentence(headline_panels(results)),
         "unfinished": results.unfinished().strip(),
         "experiments": [
             {
@@ -205,7 +211,10 @@ def build_report(folder: str | os.PathLike[str], out: str | os.PathLike[str] | N
     write_text(target / "summary.json", json.dumps(summary, indent=1, allow_nan=False) + "\n")
     write_text(tables / "rows.csv", _rows_csv(results))
     page = target / "index.html"
-    write_text(page, _page(summary, painters))
+    first = draw_headline(results)
+    if first is not None:
+        save_figure(first, figures)
+    write_text(page, _page(summary, painters, first))
     return page
 
 
@@ -227,14 +236,14 @@ def _rows_csv(results: Results) -> str:
     return frame.to_csv(index=False, lineterminator="\n")
 
 
-def _page(summary: dict[str, Any], painters: dict[str, Painter]) -> str:
+def _page(summary: dict[str, Any], painters: dict[str, Painter], first: Painter | None) -> str:
     starred = [facts["name"] for facts in summary["datasets"] if facts["partial"]]
     sections = [("claims", "The paper's claims", _claims(summary))]
     if summary["goals"]:
         sections.append(("goals", "The same asked of our own forest", _goals(summary)))
     for experiment in summary["experiments"]:
-        figure = painters.get(FIGURE_OF.get(experiment["name"], ""))
-        html = figure_html(figure) if figure is not None else ""
+        names = [name for name in FIGURES_OF.get(experiment["name"], ()) if name in painters]
+        html = "".join(figure_html(painters[name]) for name in names)
         html += "".join(table_html(table, starred) for table in experiment["tables"])
         sections.append((experiment["name"], experiment["title"], html))
     sections.append(("data", "Data and methods", _data(summary)))
@@ -247,11 +256,18 @@ def _page(summary: dict[str, Any], painters: dict[str, Painter]) -> str:
     }
     return page_html(
         "Jacobian aligned random forests: the study repeated",
-        _lead(summary),
+        _first(summary, first) + _lead(summary),
         sections,
         filters,
         "Built by jarf report from stored results alone.",
     )
+
+
+def _first(summary: dict[str, Any], painter: Painter | None) -> str:
+    """What the page begins with: accuracy and time on public tables, in a sentence and drawn."""
+    if painter is None:
+        return ""
+    return f"<p>{escape(summary['headline'])}</p>{figure_html(painter)}"
 
 
 def _lead(summary: dict[str, Any]) -> str:

@@ -3,30 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from jarf.bench import Results, ResultTable, worse_by_se
+from jarf.bench import Results, worse_by_se
 from jarf.bench.experiments import ABLATIONS, OBLIQUE, alignment_curves, metric_of
 from jarf.pages import number
+from jarf.report._theory_claims import THEORY_CLAIMS
+from jarf.report._verdicts import (
+    HOLDS,
+    NOT_HERE,
+    PART,
+    UNTESTED,
+    Claim,
+    Tables,
+    Verdict,
+    graded,
+)
 
 __all__ = ["HOLDS", "NOT_HERE", "PART", "UNTESTED", "Claim", "below", "judge"]
-
-HOLDS, PART, NOT_HERE, UNTESTED = "holds", "holds in part", "does not hold here", "not tested"
-
-Verdict = tuple[str, str]
-Tables = dict[str, ResultTable]
-
-
-@dataclass(frozen=True)
-class Claim:
-    """A sentence of the paper, where it stands, and the function that judges it."""
-
-    text: str
-    where: str
-    experiment: str
-    judge: Callable[[Results, Tables], Verdict]
 
 
 def judge(
@@ -49,13 +44,6 @@ def judge(
             }
         )
     return judged
-
-
-def _graded(good: int, total: int, enough: float = 0.5) -> str:
-    """Holds if all, in part if more than a share, else not."""
-    if total == 0:
-        raise KeyError("nothing to count")
-    return HOLDS if good == total else PART if good > enough * total else NOT_HERE
 
 
 def _value(tables: Tables, table: str, row: str, column: str) -> float:
@@ -85,7 +73,7 @@ def _best_classification(results: Results, tables: Tables) -> Verdict:
 
 def _best_regression(results: Results, tables: Tables) -> Verdict:
     wins, total, methods = _wins(results, "regression")
-    return _graded(wins, total), f"JARF is best of {methods} methods on {wins} of {total} datasets."
+    return graded(wins, total), f"JARF is best of {methods} methods on {wins} of {total} datasets."
 
 
 def below(
@@ -107,7 +95,7 @@ def below(
 def _never_worse(results: Results, tables: Tables) -> Verdict:
     worse, means = below(results, "JARF", "RF", ["classification"], 3)
     total = len(means)
-    return _graded(total - len(worse), total, 0.75), (
+    return graded(total - len(worse), total, 0.75), (
         f"Worse by more than one s.e. on {len(worse)} of {total}"
         + (f": {', '.join(worse)}." if worse else ".")
     )
@@ -136,7 +124,7 @@ def _boosted(results: Results, tables: Tables) -> Verdict:
             texts.append(
                 f"{column} {number(gain, 3, signed=True)} (paper {number(printed, 3, signed=True)})"
             )
-    return _graded(sum(grades), len(grades), 0), "JARF-XGB minus XGB: " + ", ".join(texts) + "."
+    return graded(sum(grades), len(grades), 0), "JARF-XGB minus XGB: " + ", ".join(texts) + "."
 
 
 def _cost(results: Results, tables: Tables) -> Verdict:
@@ -150,7 +138,7 @@ def _faster(results: Results, tables: Tables) -> Verdict:
     cells = tables["times"].cells
     found = {m: cells[m, "ratio"].value for m in OBLIQUE if (m, "ratio") in cells}
     text = ", ".join(f"{m} {ratio:.2f}" for m, ratio in found.items())
-    grade = _graded(sum(ratio > own for ratio in found.values()), len(found), 0)
+    grade = graded(sum(ratio > own for ratio in found.values()), len(found), 0)
     return grade, f"Fit time over RF's: JARF {own:.2f}, {text}. All on our engine, one thread."
 
 
@@ -163,7 +151,7 @@ def _angles(results: Results, tables: Tables) -> Verdict:
     own = scores[:, rivals.index("JARF")]
     wins = int((own >= np.nanmax(scores, axis=1)).sum())
     gap = float(np.nanmean(own - scores[:, rivals.index("RF")]))
-    return _graded(wins, len(datasets)), (
+    return graded(wins, len(datasets)), (
         f"JARF is best in {wins} of {len(datasets)} settings of 30° and more; its mean gain over "
         f"RF there is {number(gap, 3, signed=True)}."
     )
@@ -178,7 +166,7 @@ def _degrade(results: Results, tables: Tables) -> Verdict:
             high = _value(tables, "simulation", f"halfspace-d{d}-a45", method)
             falls.append(high < low)
             texts.append(f"{method} d={d} {number(high - low, 3, signed=True)}")
-    return _graded(sum(falls), len(falls)), "Kappa at 45° minus 15°: " + ", ".join(texts) + "."
+    return graded(sum(falls), len(falls)), "Kappa at 45° minus 15°: " + ", ".join(texts) + "."
 
 
 def _aligned(results: Results, tables: Tables) -> Verdict:
@@ -193,7 +181,7 @@ def _aligned(results: Results, tables: Tables) -> Verdict:
                 gaps.append(float(curves["median"][k] - curves["random"][k]))
                 above += gaps[-1] > 0.1
                 total += 1
-    return _graded(above, total), (
+    return graded(above, total), (
         f"At k = 5 (or d/2 if smaller) the median normal lies in the EJOP space by more than 0.1 "
         f"above chance in {above} of {total} dataset and forest pairs; median excess "
         f"{number(float(np.median(gaps)), 3, signed=True)}."
@@ -347,4 +335,5 @@ CLAIMS = (
         "1,000 probes recover about 85 % of the gain over RF.",
         *("Appendix, Table 9", "subsample", _probes),
     ),
+    *THEORY_CLAIMS,
 )

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from jarf.bench import Results, ResultTable, get_dataset
+from jarf.bench import PMLB, SRBENCH, THEORY, Results, ResultTable, get_dataset
 from jarf.bench.experiments import ABLATIONS, OBLIQUE, alignment_curves, metric_of
 from jarf.pages import (
     GRID,
@@ -21,6 +21,9 @@ from jarf.pages import (
     subplots,
 )
 from jarf.report._paper import paper_cell
+from jarf.report._public_figures import PUBLIC_FIGURES
+from jarf.report._size_figures import SIZE_FIGURES
+from jarf.report._theory_figures import THEORY_FIGURES
 
 __all__ = ["draw_figures"]
 
@@ -329,13 +332,20 @@ def _subsample(results: Results, tables: dict[str, ResultTable]) -> Painter | No
     return painter
 
 
-_FIGURES = (_simulation, _gains, _beeswarm, _times, _mechanism, _ablations, _subsample)
-FIGURE_OF = {
-    "simulation": "simulation",
-    "classification": "gains",
-    "beeswarm": "beeswarm",
-    "times": "times",
-    "mechanism": "mechanism",
-    "ablations": "ablations",
-    "subsample": "subsample",
+_FIGURES = (
+    *(_simulation, _gains, _beeswarm, _times, _mechanism, _ablations, _subsample),
+    *(*PUBLIC_FIGURES, *SIZE_FIGURES, *THEORY_FIGURES),
+)
+FIGURES_OF = {
+    "simulation": ("simulation",),
+    "classification": ("gains",),
+    "beeswarm": ("beeswarm",),
+    "times": ("times",),
+    "mechanism": ("mechanism",),
+    "ablations": ("ablations",),
+    "subsample": ("subsample",),
+    SRBENCH: ("srbench-ranks", "srbench-r2"),
+    PMLB: ("pmlb-ranks",),
+    "sizes": ("sizes", "sizes-times"),
+    THEORY: ("theory-gain", "theory-risk", "theory-recovery"),
 }

@@ -9,7 +9,8 @@ import numpy as np
 from jarf.bench import Results, mean_ranks
 from jarf.bench.experiments import OBLIQUE, metric_of
 from jarf.pages import number
-from jarf.report._claims import HOLDS, NOT_HERE, PART, UNTESTED, Claim, Tables, Verdict, below
+from jarf.report._claims import below
+from jarf.report._verdicts import HOLDS, NOT_HERE, PART, UNTESTED, Claim, Tables, Verdict
 
 __all__ = ["GOALS", "IN_SIGHT"]
 

@@ -6,7 +6,7 @@ import os
 from collections import Counter
 from typing import Any
 
-from jarf.bench import CLASSIFICATION, REGRESSION
+from jarf.bench import CLASSIFICATION, EXPERIMENTS, REGRESSION
 from jarf.pages import plain_text, table_markdown
 from jarf.report._build import summarise
 from jarf.report._claims import HOLDS, NOT_HERE, PART, UNTESTED
@@ -66,7 +66,12 @@ def _headline_note(summary: dict[str, Any], paper: bool) -> str:
     counted = Counter(claim["verdict"] for claim in summary["claims"])
     every = (HOLDS, PART, NOT_HERE, UNTESTED)
     verdicts = ", ".join(f"{v}: {counted[v]}" for v in every if counted[v])
-    tables = [table for experiment in summary["experiments"] for table in experiment["tables"]]
+    tables = [
+        table
+        for experiment in summary["experiments"]
+        if EXPERIMENTS[experiment["name"]].usual
+        for table in experiment["tables"]
+    ]
     left_out = dict.fromkeys(
         note for table in tables for note in table["notes"] if note.startswith("Not in the summary")
     )

@@ -42,7 +42,7 @@ def beside_paper(table: ResultTable) -> dict[str, Any]:
         cells = {c.key: _joined(table.id, row["key"], c.key, row["cells"]) for c in table.columns}
         row["cells"] = {key: cell for key, cell in cells.items() if cell}
         if table.best_by_row and row["kind"] == "dataset":
-            _mark_best(row["cells"], [c.key for c in table.columns if c.kind == "method"])
+            _mark_best(row["cells"], {c.key: c.better for c in table.columns if c.kind == "method"})
     return made
 
 
@@ -57,10 +57,11 @@ def _joined(table: str, row: str, column: str, cells: dict[str, Any]) -> dict[st
     return cell
 
 
-def _mark_best(cells: dict[str, dict[str, Any]], methods: list[str]) -> None:
-    """Mark the highest of each row, ours and the paper's apart."""
+def _mark_best(cells: dict[str, dict[str, Any]], methods: dict[str, str]) -> None:
+    """Mark the best of each row, ours and the paper's apart; methods map to the good end."""
+    top = min if "low" in methods.values() else max
     for name, mark in (("ours", "best"), ("paper", "paper_best")):
         values = {m: round(cells[m][name], 3) for m in methods if name in cells.get(m, {})}
         for method, value in values.items():
-            if value == max(values.values()):
+            if value == top(values.values()):
                 cells[method][mark] = True

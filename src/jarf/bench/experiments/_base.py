@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from jarf.bench._budgets import Budget
-from jarf.bench._datasets import get_dataset
+from jarf.bench._datasets import Dataset, get_dataset, is_registered
 from jarf.bench._frame import flat_frame
 from jarf.bench._jobs import Job
 from jarf.bench._methods import get_method
@@ -38,13 +38,17 @@ class Plan:
     methods: Sequence[str]
     seed: int = 0
 
-    def datasets(self, task: str | None = None, simulated: bool = False) -> list[str]:
+    def datasets(
+        self, task: str | None = None, simulated: bool = False, collection: str = "study"
+    ) -> list[str]:
         """Names of the datasets of a task."""
         known = {name: get_dataset(name) for name in self.facts}
         return [
             name
             for name, dataset in known.items()
-            if dataset.simulated == simulated and task in (None, dataset.task)
+            if dataset.simulated == simulated
+            and dataset.collection == collection
+            and task in (None, dataset.task)
         ]
 
     def n_train(self, dataset: str) -> int:
@@ -53,19 +57,34 @@ class Plan:
         return half if self.budget.train_cap is None else min(half, self.budget.train_cap)
 
     def jobs(
-        self, dataset: str, method: str, variant: str = "", repeats: int | None = None
+        self,
+        dataset: str,
+        method: str,
+        variant: str = "",
+        repeats: int | None = None,
+        cap: int | None = None,
     ) -> Iterator[Job]:
         """One job per split; none if the method was not asked for or has another task."""
         if method not in self.methods:
             return
-        if get_dataset(dataset).task not in get_method(method).tasks:
+        known, runs = get_dataset(dataset), get_method(method)
+        if known.task not in runs.tasks or runs.collection not in ("", known.collection):
             return
-        if repeats is None:
-            repeats = self.budget.repeats
-        cap = self.budget.train_cap or 0
-        for repeat in range(repeats):
-            for fold in (0, 1):
+        folds: tuple[int, ...] = (0, 1)
+        if known.protocol is not None:
+            folds, usual = (0,), min(self.budget.public_repeats, len(known.protocol.seeds))
+        else:
+            usual = self.budget.repeats
+        if cap is None:
+            cap = usual_cap(known, self.budget.train_cap, self.budget.public_cap)
+        for repeat in range(usual if repeats is None else repeats):
+            for fold in folds:
                 yield Job(dataset, method, variant, repeat, fold, cap, self.seed)
+
+
+def usual_cap(dataset: Dataset, train_cap: int | None, public_cap: int | None) -> int:
+    """Most training rows of a dataset where sizes are not compared; 0 means all."""
+    return (train_cap if dataset.protocol is None else public_cap) or 0
 
 
 @dataclass(frozen=True)
@@ -189,6 +208,12 @@ class Experiment:
         ``plan(plan) -> jobs``.
     tables : callable
         ``tables(results) -> list of ResultTable``.
+    collection : str
+        The datasets it runs on.
+    methods : tuple of str
+        What it runs unless methods are named; empty for all.
+    usual : bool
+        Whether it runs unless experiments are named.
     """
 
     name: str
@@ -196,6 +221,9 @@ class Experiment:
     paper: str
     plan: Callable[[Plan], Iterable[Job]]
     tables: Callable[[Results], list[ResultTable]]
+    collection: str = "study"
+    methods: tuple[str, ...] = ()
+    usual: bool = True
 
 
 _FIT = ["dataset", "method", "variant"]
@@ -214,7 +242,8 @@ class Results:
 
     def __init__(self, rows: Iterable[ResultRow], settings: Mapping[str, Any] | None = None):
         self.settings = dict(settings or {})
-        self.rows = list(rows)
+        self.every = list(rows)
+        self.rows = [row for row in self.every if self._is_usual(row)]
         self.errors = [row for row in self.rows if not row.ok]
         self.frame = flat_frame(row for row in self.rows if row.ok and row.metrics)
         split = ["repeat", "fold"]
@@ -224,13 +253,25 @@ class Results:
         self._nothing = indexed.iloc[:0]["kappa"]
         self._first: Results | None = None
 
+    def _is_usual(self, row: ResultRow) -> bool:
+        """Whether a row has the run's cap; the experiment on sizes adds rows of other caps."""
+        if "train_cap" not in self.settings or not is_registered(row.dataset):
+            return True
+        caps = self.settings["train_cap"], self.settings.get("public_cap")
+        return row.cap == usual_cap(get_dataset(row.dataset), *caps)
+
+    def at(self, cap: int) -> Results:
+        """Results of the rows with another cap on the training rows."""
+        rows = [row for row in self.every if row.cap == cap]
+        return Results(rows, {**self.settings, "train_cap": cap, "public_cap": cap})
+
     def first(self) -> Results:
         """Only the repeats that the variants of JARF were run on, so that means can be compared."""
         repeats = self.settings.get("ablation_repeats")
         if repeats is None:
             return self
         if self._first is None:
-            rows = [row for row in self.rows if row.repeat < repeats]
+            rows = [row for row in self.every if row.repeat < repeats]
             self._first = Results(rows, self.settings)
         return self._first
 
@@ -243,7 +284,9 @@ class Results:
                 found.setdefault((row.dataset, row.method), row)
         return found
 
-    def datasets(self, task: str | None = None, simulated: bool = False) -> list[str]:
+    def datasets(
+        self, task: str | None = None, simulated: bool = False, collection: str = "study"
+    ) -> list[str]:
         """Datasets with rows, in the order of the registry where it knows them."""
         from jarf.bench._datasets import dataset_names
 
@@ -251,7 +294,7 @@ class Results:
         found = set(frame["dataset"])
         order = [name for name in dataset_names() if name in found]
         order += sorted(found.difference(order))
-        return [name for name in order if _is_simulated(name) == simulated]
+        return [name for name in order if _place(name) == (simulated, collection)]
 
     def methods(self, datasets: Sequence[str]) -> list[str]:
         """Methods with plain rows on these datasets, in the order of the registry."""
@@ -262,9 +305,9 @@ class Results:
         order = [name for name in method_names() if name in found]
         return order + sorted(found.difference(order))
 
-    def unfinished(self) -> str:
-        """What to add to a note while some fits of the main tables are still to come."""
-        real = self.datasets()
+    def unfinished(self, datasets: Sequence[str] | None = None) -> str:
+        """What to add to a note while some fits (of the main tables) are still to come."""
+        real = self.datasets() if datasets is None else datasets
         plain = self.frame[self.frame["dataset"].isin(real) & (self.frame["variant"] == "")]
         counts = plain.groupby(["dataset", "method"]).size()
         planned = 2 * self.settings.get("repeats", 0)
@@ -311,8 +354,9 @@ class Results:
         ]
 
 
-def _is_simulated(name: str) -> bool:
-    try:
-        return get_dataset(name).simulated
-    except KeyError:
-        return False
+def _place(name: str) -> tuple[bool, str]:
+    """Whether a dataset is simulated, and its collection; what is not registered is the study's."""
+    if not is_registered(name):
+        return False, "study"
+    dataset = get_dataset(name)
+    return dataset.simulated, dataset.collection
