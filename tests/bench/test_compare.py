@@ -9,6 +9,7 @@ from jarf.bench import (
     _methods,
     compare,
     dataset_names,
+    get_method,
     load_rows,
     method_names,
     register_method,
@@ -33,10 +34,12 @@ def test_every_method_meets_the_same_folds(tmp_path):
     assert {(r.n_train, r.n_test) for r in rows} == {(100, 50)}
 
 
-def test_the_default_is_the_paper_and_ours(comparison):
-    assert set(comparison.scores) == set(_compare.METHODS)
+def test_the_default_is_the_usual_choice_and_ours(comparison):
+    assert _compare.METHODS == ("RF", "XGB", "CatBoost", "LGBM", "JF", "JB")
+    assert set(comparison.scores) == {"RF", "XGB", "JARF", "JF", "JB"}
     assert len(comparison.summary["splits"]["JF"]) == 4
-    assert sum(comparison.summary["races"].values()) == 4
+    assert list(comparison.summary["races"]) == ["JF", "JB"]
+    assert {sum(won.values()) for won in comparison.summary["races"].values()} == {4}
     times = comparison.summary["tables"][2]
     searched = {row["key"] for row in times["rows"] if "tuning" in row["cells"]}
     assert searched == {"XGB"}
@@ -165,7 +168,9 @@ def test_the_page_says_what_to_do_next_with_code_that_runs(tmp_path):
     path = tmp_path / "data.csv"
     table = IRIS.assign(kind=["u", "v", None] * 50, paid=["1,5 €", "2,5 €"] * 75)
     table.to_csv(path, index=False, sep=";", decimal=",")
-    for method in ("RF", "XGB", "JARF", "JF"):
+    for method in ("RF", "XGB", "LGBM", "CatBoost", "JARF", "JF", "JB"):
+        for package in get_method(method).requires:
+            pytest.importorskip(package)
         found = compare(path, "target", drop=["paid"], **TINY | {"methods": [method]})
         code = found.summary["code"]
         assert "sep=';', decimal=','" in code

@@ -12,6 +12,7 @@ def test_demo_prints_a_table(capsys):
         "RF",
         "JARF",
         "JF",
+        "JB",
         "JARF",
         "gain",
         "JARF",
@@ -19,16 +20,21 @@ def test_demo_prints_a_table(capsys):
         "JF",
         "gain",
         "JF",
+        "time",
+        "JB",
+        "gain",
+        "JB",
         "time",
     ]
     header = next(i for i, line in enumerate(lines) if line.split() == heads)
-    assert "JF    JacobianForestClassifier, the estimator we recommend" in lines[:header]
+    assert "JF    JacobianForestClassifier, the forest we recommend" in lines[:header]
     table = [line.split() for line in lines[header + 1 :]]
     assert [row[0] for row in table] == ["0", "15", "30", "45", "60"]
     for row in table:
-        _, rf, jarf, jf, jarf_gain, _, jf_gain, _ = map(float, row)
+        _, rf, jarf, jf, jb, jarf_gain, _, jf_gain, _, jb_gain, _ = map(float, row)
         assert jarf - rf == pytest.approx(jarf_gain, abs=0.0021)
         assert jf - rf == pytest.approx(jf_gain, abs=0.0021)
+        assert jb - rf == pytest.approx(jb_gain, abs=0.0021)
 
 
 def test_errors_are_one_line(capsys):

@@ -166,9 +166,7 @@ def _fit_and_score(method: Method, model: Any, split: Split, setting: Setting) -
         metrics = regression_metrics(split.y_test, predicted)
     times.update(_stages(model, times["total"]))
     extra = method.inspect(Fit(model, split, setting)) if method.inspect else {}
-    if getattr(model, "race_", None) is not None:
-        race = {"geometry": model.race_.winner, "min_samples_split": model.min_samples_split_}
-        extra = {**extra, **race}
+    extra = {**extra, **_decisions(model)}
     if split.bayes is not None:
         extra = {**extra, "bayes": round(split.bayes, 6)}
     return {
@@ -176,6 +174,15 @@ def _fit_and_score(method: Method, model: Any, split: Split, setting: Setting) -
         "times": {name: round(value, 5) for name, value in times.items()},
         "extra": extra,
     }
+
+
+def _decisions(model: Any) -> dict[str, Any]:
+    """What a forest or booster of ours decided on held-out training rows."""
+    if getattr(model, "race_", None) is None:
+        return {}
+    sizes = {name: getattr(model, f"{name}_", None) for name in ("min_samples_split", "n_iter")}
+    found = {"geometry": model.race_.winner, **sizes}
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def _stages(model: Any, total: float) -> dict[str, float]:
