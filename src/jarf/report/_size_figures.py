@@ -7,7 +7,7 @@ from itertools import groupby
 import numpy as np
 
 from jarf.bench import Results, ResultTable
-from jarf.bench.experiments import SizePoint, metric_of, size_points
+from jarf.bench.experiments import metric_of, size_methods, size_points
 from jarf.pages import (
     Painter,
     full_mark,
@@ -22,17 +22,12 @@ from jarf.pages import (
 __all__ = ["SIZE_FIGURES"]
 
 
-def _methods(results: Results, points: list[SizePoint]) -> list[str]:
-    ran = {point.method for point in points}
-    return [m for m in results.methods(results.datasets()) if m in ran]
-
-
 def _accuracy(results: Results, tables: dict[str, ResultTable]) -> Painter | None:
     points = size_points(results)
     datasets = list(dict.fromkeys(point.dataset for point in points))
     if not datasets:
         return None
-    methods = _methods(results, points)
+    methods = size_methods(points)
     columns = min(4, len(datasets))
     lines = -(-len(datasets) // columns)
     size = (2.6 * columns + 0.4, 2.1 * lines + 0.8)
@@ -67,7 +62,7 @@ def _times(results: Results, tables: dict[str, ResultTable]) -> Painter | None:
     points = size_points(results)
     if not points:
         return None
-    methods = _methods(results, points)
+    methods = size_methods(points)
     figure, ax = subplots(figsize=(7, 4.2))
     painter = Painter(
         "sizes-times",

@@ -14,7 +14,7 @@ from jarf.bench.experiments._base import (
     Row,
 )
 from jarf.bench.experiments._public import OURS, PUBLIC_METHODS, YardstickScores, srbench_scores
-from jarf.bench.experiments._sizes import SizePoint, size_points
+from jarf.bench.experiments._sizes import SizePoint, size_methods, size_points
 from jarf.bench.experiments._theory import (
     RiskCurve,
     gain_points,
@@ -54,6 +54,7 @@ __all__ = [
     "rate",
     "recovery_curves",
     "risk_curves",
+    "size_methods",
     "size_points",
     "srbench_scores",
 ]

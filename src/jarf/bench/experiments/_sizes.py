@@ -7,11 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from jarf.bench._datasets import dataset_names
 from jarf.bench._jobs import Job
+from jarf.bench._methods import method_names
 from jarf.bench.experiments._accuracy import metric_of
 from jarf.bench.experiments._base import Cell, Column, Experiment, Plan, Results, ResultTable, Row
 
-__all__ = ["EXPERIMENTS", "SizePoint", "size_points"]
+__all__ = ["EXPERIMENTS", "SizePoint", "size_methods", "size_points"]
 
 _METHODS = ("RF", "XGB", "LGBM", "CatBoost", "JF", "JB", "JE")
 
@@ -41,7 +43,7 @@ class SizePoint:
 
 def size_points(results: Results) -> list[SizePoint]:
     """One point per dataset, method and cap; none unless there are at least two caps."""
-    study = set(results.datasets())
+    study = set(Results(results.every).datasets())
     rows = [row for row in results.every if row.dataset in study and row.ok and row.metrics]
     caps = sorted({row.cap for row in rows if row.cap})
     points: list[SizePoint] = []
@@ -61,17 +63,25 @@ def size_points(results: Results) -> list[SizePoint]:
     return points
 
 
+def size_methods(points: list[SizePoint]) -> list[str]:
+    """Methods of the points, in the order of the registry."""
+    ran = {point.method for point in points}
+    return [m for m in method_names() if m in ran] + sorted(ran.difference(method_names()))
+
+
 def _tables(results: Results) -> list[ResultTable]:
     points = size_points(results)
-    methods = [m for m in results.methods(results.datasets()) if m in {p.method for p in points}]
-    made = []
+    methods = size_methods(points)
+    made, names = [], dataset_names()
     for task, title in (
         ("classification", "Cohen's kappa by training rows"),
         ("regression", "Test R² by training rows"),
     ):
         here = [point for point in points if point.task == task]
         cells = {(_key(p), p.method): p.score for p in here}
-        rows = {_key(p): Row(_key(p), "variant") for p in sorted(here, key=_order(results))}
+        order = sorted(here, key=lambda p: p.n_train)
+        order.sort(key=lambda p: names.index(p.dataset) if p.dataset in names else len(names))
+        rows = {_key(p): Row(_key(p), "variant") for p in order}
         columns = [Column(m, "method", better="high") for m in methods]
         name = f"sizes-{task}"
         made.append(
@@ -88,11 +98,6 @@ _NOTE = (
 
 def _key(point: SizePoint) -> str:
     return f"{point.dataset}, {point.n_train:,}"
-
-
-def _order(results: Results):
-    names = results.datasets()
-    return lambda point: (names.index(point.dataset), point.n_train)
 
 
 def _times(points: list[SizePoint], methods: list[str]) -> ResultTable:
