@@ -231,7 +231,7 @@ def comparison(evil_table):
     return compare(
         evil_table,
         "the|target",
-        methods=["RF", "XGB", "JARF", "JF", "JB"],
+        methods=["RF", "XGB", "JARF", "JF"],
         cv=2,
         repeats=2,
         n_trees=5,
