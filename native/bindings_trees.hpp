@@ -34,14 +34,30 @@ struct Responses : jarf::ResponseSpec {
   In<double, 2> responses;
 };
 
+inline void check_shapes(const In<double, 2>& gradients, const In<double, 2>& hessians) {
+  require(gradients.shape(0) == hessians.shape(0) && gradients.shape(1) == hessians.shape(1),
+          "gradients and hessians must have one shape");
+}
+
 struct NewtonSteps : jarf::NewtonSpec {
   NewtonSteps(In<double, 2> gradients_, In<double, 2> hessians_, double l2, double min_hessian)
       : jarf::NewtonSpec(gradients_.data(), hessians_.data(), gradients_.shape(0),
                          gradients_.shape(1), l2, min_hessian),
         gradients(gradients_),
         hessians(hessians_) {
-    require(gradients.shape(0) == hessians.shape(0) && gradients.shape(1) == hessians.shape(1),
-            "gradients and hessians must have one shape");
+    check_shapes(gradients, hessians);
+  }
+  In<double, 2> gradients, hessians;
+};
+
+struct MonotoneSteps : jarf::MonotoneSpec {
+  MonotoneSteps(In<double, 2> gradients_, In<double, 2> hessians_, double l2, double min_hessian,
+                In<std::int8_t, 1> monotonic)
+      : jarf::MonotoneSpec(gradients_.data(), hessians_.data(), gradients_.shape(0),
+                           gradients_.shape(1), l2, min_hessian, to_vector(monotonic)),
+        gradients(gradients_),
+        hessians(hessians_) {
+    check_shapes(gradients, hessians);
   }
   In<double, 2> gradients, hessians;
 };
@@ -109,7 +125,8 @@ inline nb::tuple grow_tree(const TrainingColumns& columns, const jarf::ProposalS
   return nb::make_tuple(to_numpy(std::move(words)), to_numpy(std::move(tree.weights)),
                         to_numpy(std::move(tree.gains)), to_numpy(std::move(tree.starts)),
                         to_numpy(std::move(tree.features)), to_numpy(std::move(tree.loadings)),
-                        to_numpy(std::move(tree.values)), to_numpy(std::move(tree.leaves)));
+                        to_numpy(std::move(tree.values)), to_numpy(std::move(tree.leaves)),
+                        to_numpy(std::move(tree.bounds)));
 }
 
 inline void register_trees(nb::module_& m) {
@@ -123,6 +140,10 @@ inline void register_trees(nb::module_& m) {
   nb::class_<NewtonSteps, jarf::TargetSpec>(m, "Newton")
       .def(nb::init<In<double, 2>, In<double, 2>, double, double>(), as_is("gradients"),
            as_is("hessians"), "l2_regularization"_a, "min_hessian"_a);
+  nb::class_<MonotoneSteps, jarf::TargetSpec>(m, "MonotoneNewton")
+      .def(nb::init<In<double, 2>, In<double, 2>, double, double, In<std::int8_t, 1>>(),
+           as_is("gradients"), as_is("hessians"), "l2_regularization"_a, "min_hessian"_a,
+           as_is("monotonic"));
   nb::class_<jarf::Limits>(m, "Limits")
       .def("__init__", &make_limits, nb::kw_only(), "max_depth"_a = nb::none(),
            "max_leaf_nodes"_a = nb::none(), "min_samples_split"_a = 2, "min_samples_leaf"_a = 1,

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <numeric>
 #include <stdexcept>
@@ -33,6 +34,7 @@ struct GrownTree {
   std::vector<float> loadings;
   std::vector<double> values;
   std::vector<std::int32_t> leaves;  // of each training row: its leaf; -1: not in the tree
+  std::vector<double> bounds;  // of each node: least and largest value; none if not constrained
 };
 
 // The names are those of the estimators' parameters.
@@ -237,6 +239,7 @@ class Grower {
   void enter(const Task& task) {
     target_.enter(rows_.data() + task.begin, task.end - task.begin);
     tree_.weights[task.node] = target_.weight();
+    if constexpr (kIsMonotone<Target>) target_.set_bounds(tree_.bounds.data() + 2 * task.node);
   }
 
   // The best split among the proposal's candidates; false where the node must be a leaf.
@@ -272,6 +275,10 @@ class Grower {
   enum class Verdict { constant, worse, better };
 
   Verdict try_candidate(const Direction& candidate, const Task& task, Split& best) {
+    if constexpr (kIsMonotone<Target>) {
+      if (!target_.allows(candidate)) return Verdict::constant;
+      target_.face(candidate);
+    }
     const std::size_t n_rows = task.end - task.begin;
     const std::size_t feature = candidate.features[0];
     const bool is_there = bins_ && candidate.is_axis() && node_bins_->has(feature);
@@ -346,7 +353,26 @@ class Grower {
     const Task left{task.begin, middle, task.depth + 1, found.memory, add_node()};
     const Task right{middle, task.end, task.depth + 1, found.memory, add_node()};
     tree_.nodes[task.node] = {feature, threshold, {left.node, right.node}};
+    if constexpr (kIsMonotone<Target>) bound_children(task, direction, left, right);
     return {left, right};
+  }
+
+  // Children inherit the bounds of their parent; along a constrained column, the middle of the
+  // children's values lies between them.
+  void bound_children(const Task& parent, const Direction& direction, const Task& left,
+                      const Task& right) {
+    double* bounds = tree_.bounds.data();
+    for (const Task& child : {left, right}) {
+      std::copy_n(bounds + 2 * parent.node, 2, bounds + 2 * child.node);
+    }
+    const int sign = target_.sign_of(direction);
+    if (sign == 0) return;
+    enter(left);
+    const double of_left = target_.value();
+    enter(right);
+    const double middle = 0.5 * (of_left + target_.value());
+    bounds[2 * left.node + (sign > 0)] = middle;
+    bounds[2 * right.node + (sign < 0)] = middle;
   }
 
   // Puts the entries of rows that go left in front, order kept; returns their number.
@@ -380,6 +406,10 @@ class Grower {
     tree_.nodes.push_back({-1, 0.0f, {0, 0}});
     tree_.weights.push_back(0.0);
     tree_.gains.push_back(0.0);
+    if constexpr (kIsMonotone<Target>) {
+      const double most = std::numeric_limits<double>::infinity();
+      tree_.bounds.insert(tree_.bounds.end(), {-most, most});
+    }
     return static_cast<std::int32_t>(tree_.nodes.size()) - 1;
   }
 

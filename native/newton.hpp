@@ -81,8 +81,7 @@ class Newton {
   }
   std::int32_t leaf(std::vector<double>& values) const {
     for (std::size_t c = 0; c < k(); ++c) {
-      const double hessian = totals_[2 * c + 1] + l2_;
-      values.push_back(hessian > kTiny ? -totals_[2 * c] / hessian : 0.0);
+      values.push_back(step(totals_[2 * c], totals_[2 * c + 1]));
     }
     return static_cast<std::int32_t>(values.size() / k()) - 1;
   }
@@ -131,8 +130,11 @@ class Newton {
     for (std::size_t c = 0; c < 2 * k(); ++c) bin[c] += from[c];
   }
 
- private:
+ protected:
   std::size_t k() const { return K ? K : k_; }
+  double step(double gradient, double hessian) const {
+    return hessian + l2_ > kTiny ? -gradient / (hessian + l2_) : 0.0;
+  }
   double part(double gradient, double hessian) const {
     return hessian + l2_ > kTiny ? gradient * gradient / (hessian + l2_) : 0.0;
   }

@@ -23,4 +23,8 @@ struct NodeLabels {
   std::size_t at(std::size_t i) const { return rows ? rows[i] : i; }
 };
 
+// Whether nodes of a target have bounds, which their children inherit: see monotone.hpp.
+template <class Target>
+inline constexpr bool kIsMonotone = false;
+
 }  // namespace jarf

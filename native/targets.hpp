@@ -13,6 +13,7 @@
 #include "border.hpp"
 #include "class_target.hpp"
 #include "grower.hpp"
+#include "monotone.hpp"
 #include "newton.hpp"
 #include "squared_error.hpp"
 
@@ -125,7 +126,7 @@ class NewtonSpec : public TargetSpec {
     return k_ == 1 ? grow_with(make<1>(growth), growth) : grow_with(make<0>(growth), growth);
   }
 
- private:
+ protected:
   template <std::size_t K>
   Newton<K> make(const Growth& growth) const {
     return {gradients_, hessians_, growth.weights, n_rows_, k_, l2_, min_hessian_};
@@ -135,6 +136,44 @@ class NewtonSpec : public TargetSpec {
   const double* hessians_;
   std::size_t n_rows_, k_;
   double l2_, min_hessian_;
+};
+
+// The same for one output, with a sign (-1, 0 or 1) for each column.
+class MonotoneSpec : public NewtonSpec {
+ public:
+  MonotoneSpec(const double* gradients, const double* hessians, std::size_t n_rows,
+               std::size_t n_outputs, double l2, double min_hessian,
+               std::vector<std::int8_t> signs)
+      : NewtonSpec(gradients, hessians, n_rows, n_outputs, l2, min_hessian),
+        signs_(std::move(signs)) {
+    require(k_ == 1, "monotonic is supported for one output: gradients must have one column");
+    const auto is_sign = [](std::int8_t sign) { return sign >= -1 && sign <= 1; };
+    require(std::all_of(signs_.begin(), signs_.end(), is_sign),
+            "monotonic must hold -1 (decreasing), 0 (not constrained) or 1 (increasing)");
+  }
+  // A value may be clipped to that of rows with far smaller hessians.
+  void check(const double* weights) const override {
+    NewtonSpec::check(weights);
+    double gradient = 0.0, hessian = l2_;
+    for (std::size_t i = 0; i < n_rows_; ++i) {
+      gradient += weights[i] * std::fabs(gradients_[i]);
+      hessian += weights[i] * hessians_[i];
+    }
+    const double step = gradient / std::max(l2_, Newton<1>::kTiny);
+    require(std::isfinite(4.0 * hessian * step * step),
+            "gradients are too large for monotonic: a step times the sum of hessians overflows; "
+            "divide both by the standard deviation of the gradients");
+  }
+  GrownTree grow(const Growth& growth) const override {
+    require(signs_.size() == growth.columns.n_columns,
+            "monotonic must have one entry per column");
+    require(!growth.columns.rotation,
+            "monotonic cannot hold on rotated columns: each of them is a sum of columns");
+    return grow_with(MonotoneNewton(make<1>(growth), signs_.data()), growth);
+  }
+
+ private:
+  std::vector<std::int8_t> signs_;
 };
 
 }  // namespace jarf

@@ -11,6 +11,7 @@ NOTHING = np.empty((0, 0), np.float32)
 NO_PLACES = np.empty((0, 0), np.int32)
 STEPS = np.array([[1.0], [1.0], [-1.0], [-1.0]])
 ONES = np.ones((4, 1))
+SIGNS = np.array([1, 0], np.int8)
 
 
 def strided(array):
@@ -63,6 +64,12 @@ def squared(responses=((0.0,), (0.0,), (1.0,), (1.0,))):
 def newton(gradients=STEPS, hessians=ONES, l2_regularization=0.0, min_hessian=0.0):
     return kernels.Newton(
         gradients, hessians, l2_regularization=l2_regularization, min_hessian=min_hessian
+    )
+
+
+def monotone(gradients=STEPS, hessians=ONES, monotonic=SIGNS):
+    return kernels.MonotoneNewton(
+        gradients, hessians, l2_regularization=0.0, min_hessian=0.0, monotonic=monotonic
     )
 
 
@@ -121,22 +128,24 @@ TARGETS = {
     "SquaredError": squared,
     "SquaredError of two": lambda: squared([[0, 1.0]] * 2 + [[1, 0.0]] * 2),
     "Newton": newton,
+    "MonotoneNewton": monotone,
     "Newton of two": lambda: newton(np.repeat(STEPS, 2, 1), np.repeat(ONES, 2, 1), 1.0, 0.5),
 }
 
 
 @pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS.keys())
 def test_targets_that_fit_grow_trees(target):
-    words, weights, gains, *_, leaves = grow(target=target(), keep_leaves=True)
+    words, weights, gains, *_, leaves, bounds = grow(target=target(), keep_leaves=True)
     nodes = words.reshape(-1, 4)
     assert nodes[0, 0] in (0, 1)
     assert weights.tolist() == [4, 2, 2]
     assert gains[0] > 0
     assert leaves.tolist() == [1, 1, 2, 2]
+    assert len(bounds) in (0, 6)
 
 
 def test_what_fits_passes():
-    assert len(grow()[-1]) == 0
+    assert [len(array) for array in grow()[-2:]] == [0, 0]
     grow(columns=rotated())
     grow(columns=columns(codes=np.empty((0, 0), np.uint8)))
     grow(proposal=kernels.Sequence([axes(), draws(), canonical(capsule("dsyev"))]))
@@ -159,6 +168,11 @@ HOSTILE = {
     "gradients of one dimension": lambda: newton(STEPS[:, 0].copy()),
     "hessians with a stride": lambda: newton(hessians=np.ones((4, 2))[:, ::2]),
     "hessians that are none": lambda: newton(hessians=None),
+    "monotonic of 64 bits": lambda: monotone(monotonic=SIGNS.astype(INT64)),
+    "monotonic with a stride": lambda: monotone(monotonic=np.repeat(SIGNS, 2)[::2]),
+    "monotonic of two dimensions": lambda: monotone(monotonic=SIGNS[:, None]),
+    "monotonic that is none": lambda: monotone(monotonic=None),
+    "monotone gradients of float32": lambda: monotone(STEPS.astype(np.float32)),
     "a penalty that is none": lambda: newton(l2_regularization=None),
     "limits by position": lambda: kernels.Limits(3),
     "limits without sizes": lambda: kernels.Limits(max_depth=3),
@@ -247,6 +261,24 @@ REFUSED = {
     "steps too large": (lambda: grow(target=newton(STEPS * 1e150)), "small hessian"),
     "hessians that are NaN": (lambda: grow(target=newton(hessians=ONES * NAN)), "hessians are NaN"),
     "negative hessians": (lambda: grow(target=newton(hessians=-ONES)), "must not be negative"),
+    "a sign of 2": (lambda: monotone(monotonic=SIGNS + 2), "monotonic must hold"),
+    "a sign too few": (
+        lambda: grow(target=monotone(monotonic=SIGNS[:1].copy())),
+        "monotonic must have one entry per column",
+    ),
+    "signs of rotated columns": (
+        lambda: grow(columns=rotated(), target=monotone()),
+        "monotonic cannot hold on rotated columns",
+    ),
+    "signs of two outputs": (
+        lambda: monotone(np.repeat(STEPS, 2, 1), np.repeat(ONES, 2, 1)),
+        "monotonic is supported for one output",
+    ),
+    "a monotone hessian too few": (lambda: monotone(hessians=ONES[:3]), "must have one shape"),
+    "monotone steps too large": (
+        lambda: grow(target=monotone(STEPS * 1e130, ONES * 1e30)),
+        "too large for monotonic",
+    ),
     "a weight too many": (lambda: grow(weights=np.ones(5)), "weights must have one entry per row"),
     "a weight of NaN": (lambda: grow(weights=np.array([1, 1, NAN, 1])), "negative or NaN"),
     "a negative weight": (lambda: grow(weights=np.array([1.0, 1, -1, 1])), "negative or NaN"),

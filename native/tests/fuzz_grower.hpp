@@ -103,7 +103,45 @@ inline void check_leaves(const std::vector<std::int32_t>& leaves, const jarf::Gr
     const std::vector<double> expected = target.leaf(rows, table.weights);
     for (std::size_t c = 0; c < target.n_outputs; ++c) {
       const double value = forest.values[forest.nodes[at].child[0] * target.n_outputs + c];
-      promise(value == expected[c], "a leaf has not the value of its rows");
+      const double* bounds = tree.bounds.empty() ? nullptr : tree.bounds.data() + 2 * at;
+      const double clipped =
+          bounds ? std::min(std::max(expected[c], bounds[0]), bounds[1]) : expected[c];
+      promise(value == clipped, "a leaf has not the value of its rows");
+    }
+  }
+}
+
+// Leaves on the two sides of a split on a constrained column are in order, directions are free of
+// such columns, and bounds lie within those of the parent.
+inline void check_monotone(const jarf::GrownTree& tree, const TargetArrays& target) {
+  const std::size_t n_nodes = tree.nodes.size();
+  promise(tree.bounds.size() == (target.signs.empty() ? 0 : 2 * n_nodes), "bounds are missing");
+  if (target.signs.empty()) return;
+  std::vector<double> least(n_nodes), most(n_nodes);
+  for (std::size_t at = n_nodes; at-- > 0;) {  // children lie behind their parents
+    const jarf::Node& node = tree.nodes[at];
+    if (jarf::Forest::is_leaf(node)) {
+      least[at] = most[at] = tree.values[node.child[0]];
+      continue;
+    }
+    const std::int32_t left = node.child[0], right = node.child[1];
+    least[at] = std::min(least[left], least[right]);
+    most[at] = std::max(most[left], most[right]);
+    for (const std::int32_t child : node.child) {
+      promise(tree.bounds[2 * at] <= tree.bounds[2 * child] &&
+                  tree.bounds[2 * child] <= tree.bounds[2 * child + 1] &&
+                  tree.bounds[2 * child + 1] <= tree.bounds[2 * at + 1],
+              "bounds are not within those of the parent");
+    }
+    if (node.feature >= 0) {
+      const int sign = target.signs[node.feature];
+      promise(sign <= 0 || most[left] <= least[right], "leaves fall along a column");
+      promise(sign >= 0 || least[left] >= most[right], "leaves rise along a column");
+      continue;
+    }
+    for (std::int32_t k = tree.starts[-2 - node.feature]; k < tree.starts[-1 - node.feature]; ++k) {
+      promise(target.signs[tree.features[k]] == 0 || tree.loadings[k] == 0.0f,
+              "a direction has a constrained column");
     }
   }
 }
@@ -146,17 +184,32 @@ inline TableArrays checked_table(Dice& dice, Mode mode) {
   return table;
 }
 
-// A tree of any target, proposal and limits. Only where X changed may it stop with `NoRows`.
+// Best first, in histograms wherever they exist: with bins and all axes, those of whole nodes.
+inline jarf::Limits boosting_limits(Dice& dice, jarf::Limits limits) {
+  limits.max_leaf_nodes = dice.between(2, 12);
+  limits.histogram_from = dice.below(8);
+  limits.min_samples_leaf = std::min<std::size_t>(limits.min_samples_leaf, 3);
+  limits.min_weight_fraction_leaf = limits.min_impurity_decrease = 0.0;
+  return limits;
+}
+
+// A tree of any target, proposal and limits, or a boosted one: best first, of Newton steps, on all
+// axes and what may stand beside them. Only where X changed may it stop with `NoRows`.
 inline ForestArrays grow(Dice& dice, Mode mode) {
+  const bool boosts = dice.one_in(4);
   TableArrays table = checked_table(dice, mode);
   const FlushToZero flush(mode == Mode::flushed);
   const jarf::Columns columns = table.columns();
-  TargetArrays target = make_target(dice, table);
+  TargetArrays target = make_target(dice, table, boosts);
   if (dice.one_in(8)) damage_target(dice, target);
   const auto spec = target.spec();
   spec->check(table.weights.data());
-  const jarf::Limits limits = make_limits(dice, table.n_rows);
+  jarf::Limits limits = make_limits(dice, table.n_rows);
   std::shared_ptr<jarf::ProposalSpec> proposal = make_proposal(dice, columns);
+  if (boosts) {
+    limits = boosting_limits(dice, limits);
+    if (!columns.rotation) proposal = beside_all_axes(dice, columns, proposal);
+  }
   if (mode == Mode::changed) {
     change(dice, table.values, table.n_rows);
   } else if (mode == Mode::meddled) {
@@ -173,6 +226,7 @@ inline ForestArrays grow(Dice& dice, Mode mode) {
   }
   const ForestArrays forest = forest_of(tree, table, target);
   check_tree(tree, forest, target, limits);
+  check_monotone(tree, target);
   const bool splits = mode == Mode::plain && tree.nodes.size() > 1;
   const std::size_t min_rows = splits ? limits.min_samples_leaf : 1;
   promise(tree.leaves.size() == (keep_leaves ? table.n_rows : 0), "leaves kept unasked, or not");

@@ -109,6 +109,7 @@ struct TargetArrays {
   std::vector<std::int32_t> labels;
   std::vector<double> responses, hessians;  // responses are the gradients of Newton steps
   double l2 = 0.0, min_hessian = 0.0;
+  std::vector<std::int8_t> signs;  // of monotone constraints; none: not constrained
 
   bool classifies() const { return kind <= Kind::entropy; }
   bool is_newton() const { return kind >= Kind::newton; }
@@ -124,6 +125,10 @@ struct TargetArrays {
       case Kind::responses:
         return std::make_unique<jarf::ResponseSpec>(responses.data(), n, n_outputs);
       default:
+        if (!signs.empty()) {
+          return std::make_unique<jarf::MonotoneSpec>(responses.data(), hessians.data(), n,
+                                                      n_outputs, l2, min_hessian, signs);
+        }
         return std::make_unique<jarf::NewtonSpec>(responses.data(), hessians.data(), n, n_outputs,
                                                   l2, min_hessian);
     }
@@ -160,9 +165,10 @@ struct TargetArrays {
   }
 };
 
-inline TargetArrays make_target(Dice& dice, const TableArrays& table) {
+// `boosts`: Newton steps for sure, and hessians mostly of one size.
+inline TargetArrays make_target(Dice& dice, const TableArrays& table, bool boosts = false) {
   TargetArrays target;
-  target.kind = static_cast<Kind>(dice.below(6));
+  target.kind = static_cast<Kind>(boosts ? dice.between(4, 5) : dice.below(6));
   const bool several = target.kind == Kind::responses || target.kind == Kind::newtons;
   target.n_outputs = target.classifies() ? dice.between(dice.one_in(8) ? 1 : 2, 4)
                      : several           ? dice.between(2, 3)
@@ -180,14 +186,18 @@ inline TargetArrays make_target(Dice& dice, const TableArrays& table) {
   for (double& response : target.responses) response = scale * number();
   if (!target.is_newton()) return target;
   target.hessians.resize(target.responses.size());
-  const bool all_zero = dice.one_in(8), tiny = dice.one_in(4);
+  const bool all_zero = dice.one_in(boosts ? 64 : 8), tiny = dice.one_in(boosts ? 16 : 4);
   for (double& hessian : target.hessians) {
     hessian = all_zero || dice.one_in(4) ? 0.0 : std::fabs(number());
     if (tiny) hessian *= std::pow(10.0, -1.0 * dice.between(10, 320));
   }
   const double edges[] = {0.0, 1e-300, 1e-16, 1.0, 1e300};
-  target.l2 = edges[dice.below(5)];
-  target.min_hessian = dice.one_in(2) ? 0.0 : edges[dice.below(5)];
+  target.l2 = edges[dice.below(boosts ? 4 : 5)];
+  target.min_hessian = dice.one_in(2) ? 0.0 : edges[dice.below(boosts ? 4 : 5)];
+  if (dice.one_in(table.rotated() || several ? 16 : 2)) {
+    target.signs.resize(table.n_columns);
+    for (std::int8_t& sign : target.signs) sign = static_cast<std::int8_t>(dice.below(3)) - 1;
+  }
   return target;
 }
 
@@ -199,10 +209,12 @@ inline void damage_target(Dice& dice, TargetArrays& target) {
   }
   const double edges[] = {HUGE_VAL, -HUGE_VAL, std::nan(""), 1e300, -1.0};
   const double number = edges[dice.below(5)];
-  switch (target.is_newton() ? dice.below(4) : 0) {
+  switch (target.is_newton() ? dice.below(target.signs.empty() ? 4 : 6) : 0) {
     case 0: target.responses[dice.index(target.responses.size())] = number; break;
     case 1: target.hessians[dice.index(target.hessians.size())] = number; break;
     case 2: target.l2 = number; break;
+    case 4: target.signs[dice.index(target.signs.size())] = dice.one_in(2) ? 2 : -128; break;
+    case 5: target.signs.push_back(0); break;
     default: target.min_hessian = number;
   }
 }
@@ -336,6 +348,18 @@ inline std::shared_ptr<jarf::ProposalSpec> make_proposal(Dice& dice, const jarf:
       return spec;
     }
   }
+}
+
+// All axes, or all that have a chance, and another proposal after them.
+inline std::shared_ptr<jarf::ProposalSpec> beside_all_axes(
+    Dice& dice, const jarf::Columns& columns, std::shared_ptr<jarf::ProposalSpec> other) {
+  auto axes = std::make_shared<jarf::AxesSpec>();
+  axes->n_candidates = columns.n_columns;
+  axes->chances = make_chances(dice, columns.n_columns);
+  if (dice.one_in(2)) return axes;
+  auto spec = std::make_shared<jarf::SequenceSpec>();
+  spec->parts = {axes, std::move(other)};
+  return spec;
 }
 
 // Writes to a matrix of columns: here and there, or one number over a whole column.

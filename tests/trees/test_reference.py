@@ -87,6 +87,7 @@ TARGETS = {
     "vector newton": NewtonTarget(-NOISY, HESSIANS, 0.5, 1.0),
     "no penalty": NewtonTarget(-NOISY, np.where(HESSIANS > 0.5, HESSIANS, 0.0)),
 }
+MONOTONE = NewtonTarget(NOISY[:, 0], HESSIANS[:, 0], 0.5, 1.0, monotonic=[1, -1, 0, 0, 0])
 ROTATION = (
     np.arange(0, 11, 2, dtype=np.int32),
     np.array([0, 1, 1, 2, 2, 3, 3, 4, 4, 0], np.int32),
@@ -133,7 +134,7 @@ def small_tree(monkeypatch, target, name, *, native, rotated=False, **limits):
 def assert_same_tree(native, plain):
     for name in ("nodes", "starts", "features", "leaves"):
         np.testing.assert_array_equal(getattr(native, name), getattr(plain, name))
-    for name in ("weights", "gains", "values"):
+    for name in ("weights", "gains", "values", "bounds"):
         ours, reference = getattr(native, name), getattr(plain, name)
         np.testing.assert_allclose(ours, reference, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(native.loadings, plain.loadings, rtol=1e-6)
@@ -157,6 +158,18 @@ def test_every_target_with_rotated_columns_and_best_first(monkeypatch, target):
             for native in (True, False)
         )
         assert_same_tree(native, plain)
+
+
+@pytest.mark.parametrize("limits", [{}, {"max_leaf_nodes": 7, "max_depth": None}])
+@pytest.mark.parametrize("name", proposals())
+def test_monotone_constraints_with_every_proposal(monkeypatch, name, limits):
+    native, plain = (
+        small_tree(monkeypatch, MONOTONE, name, native=native, **limits) for native in (True, False)
+    )
+    assert_same_tree(native, plain)
+    # Directions alone, all of them with constrained columns, leave nothing to try.
+    assert (len(native.nodes) > 3) == ("gradients" not in name)
+    assert native.bounds.shape == (len(native.nodes), 2)
 
 
 def test_a_sequence_tries_all_its_parts(both_engines, monkeypatch):

@@ -238,21 +238,32 @@ class Rounds:
             if self.cycle.uses_own and self.n_rounds in OWN_FROM:
                 self._differentiate()
             weights = self._drawn_weights()
+            steps = NewtonTarget(
+                *self.loss.gradients(self.rows.y, self.raw, self.rows.weights),
+                self.rules.l2_regularization,
+            )
             tree = grow_tree(
                 self.rows.columns,
                 self._proposal(geometry),
-                self._target(),
+                self._one_sum(steps),
                 weights,
                 self.rng.randint(2**31 - 1),
                 self.rules.limits,
                 self.stop,
                 keep_leaves=True,
             )
-            self._add(self._finished(tree, weights))
+            self._add(self._finished(tree, steps, weights))
 
-    def _target(self) -> NewtonTarget:
-        gradients, hessians = self.loss.gradients(self.rows.y, self.raw, self.rows.weights)
-        return NewtonTarget(gradients, hessians, self.rules.l2_regularization)
+    def _one_sum(self, steps: NewtonTarget) -> NewtonTarget:
+        """Add the gradients of several outputs with random factors: what splits are judged by.
+
+        Over the rounds all outputs have their turn. Leaves hold the steps of every output.
+        """
+        if steps.n_outputs == 1:
+            return steps
+        factors = self.rng.standard_normal((steps.n_outputs, 1))
+        hessians = steps.hessians.mean(axis=1, keepdims=True)
+        return replace(steps, gradients=steps.gradients @ factors, hessians=hessians)
 
     def _drawn_weights(self) -> np.ndarray:
         """Return the weights of the rows that a tree sees; zero: left out."""
@@ -299,12 +310,14 @@ class Rounds:
             if OWN not in geometry.sources
         }
 
-    def _finished(self, tree: GrownTree, weights: np.ndarray) -> GrownTree:
-        """Refit leaves where the loss asks for it, and shrink them."""
+    def _finished(self, tree: GrownTree, steps: NewtonTarget, weights: np.ndarray) -> GrownTree:
+        """Compute leaves that the tree does not know, and shrink them."""
         values = tree.values
+        used = weights > 0
+        leaves = tree.nodes["left"][tree.leaves[used]]
+        if steps.n_outputs > 1:
+            values = steps.only(used).leaf_values(weights[used], leaves, len(values))
         if self.loss.refits:
-            used = weights > 0
-            leaves = tree.nodes["left"][tree.leaves[used]]
             residuals = (self.rows.y - self.raw)[used, 0]
             values = self.loss.leaf_steps(residuals, weights[used], leaves, len(values))[:, None]
         if self.loss.link == "log":
@@ -313,7 +326,7 @@ class Rounds:
 
     def _add(self, tree: GrownTree) -> None:
         """Add a tree to the sums of all rows."""
-        alone = Forest.empty(self.rows.X.shape[1], 0, self.loss.n_raw).extended([tree])
+        alone = Forest.of_tree(tree, self.rows.X.shape[1])
         left_out = np.flatnonzero(tree.leaves < 0)
         inside = tree.leaves >= 0
         self.raw[inside] += tree.values[tree.nodes["left"][tree.leaves[inside]]]

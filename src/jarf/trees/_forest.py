@@ -37,6 +37,8 @@ class GrownTree(NamedTuple):
     loadings: np.ndarray
     values: np.ndarray  # (n_values, n_outputs)
     leaves: np.ndarray  # (n_rows,): leaf of each training row, -1 if unused; empty if not kept
+    # (n_nodes, 2): least and largest value of each node; empty without monotone constraints
+    bounds: np.ndarray = np.empty((0, 2))
 
 
 class SplitNormals(NamedTuple):
@@ -143,6 +145,23 @@ class Forest:
             n_pure=0,
             n_features=n_features,
             **model,
+        )
+
+    @classmethod
+    def of_tree(cls, tree: GrownTree, n_features: int) -> Forest:
+        """Return one tree of responses by itself, added rather than averaged; nothing is copied."""
+        return cls(
+            nodes=tree.nodes,
+            roots=np.zeros(1, np.int32),
+            weights=tree.weights,
+            gains=tree.gains,
+            starts=tree.starts,
+            features=tree.features,
+            loadings=tree.loadings,
+            values=tree.values,
+            n_pure=0,
+            n_features=n_features,
+            averaged=False,
         )
 
     def extended(self, trees: list[GrownTree]) -> Forest:

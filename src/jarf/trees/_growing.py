@@ -122,14 +122,18 @@ def grow_tree(
 
 def _grower(target: Target | NewtonTarget, limits: Limits, stop: np.ndarray, keep_leaves: bool):
     """Return ``grow(columns, proposal, weights, seed)``; target and limits cross once."""
-    crossing, bounds = target.crossing(), limits.crossing()
+    crossing, limited = target.crossing(), limits.crossing()
 
     def grow(columns: Columns, proposal: Any, weights: np.ndarray, seed: int) -> GrownTree:
-        words, weights, gains, starts, features, loadings, values, leaves = engine().grow_tree(
-            columns.crossing, proposal, crossing, weights, int(seed), bounds, keep_leaves, stop
+        grown = engine().grow_tree(
+            columns.crossing, proposal, crossing, weights, int(seed), limited, keep_leaves, stop
         )
-        nodes, values = nodes_of_words(words), values.reshape(-1, target.n_outputs)
-        tree = GrownTree(nodes, weights, gains, starts, features, loadings, values, leaves)
+        tree = GrownTree._make(grown)
+        tree = tree._replace(
+            nodes=nodes_of_words(tree.nodes),
+            values=tree.values.reshape(-1, target.n_outputs),
+            bounds=tree.bounds.reshape(-1, 2),
+        )
         return tree if columns.rotation is None else _unrotated(tree, columns.rotation)
 
     return grow

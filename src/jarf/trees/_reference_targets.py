@@ -11,7 +11,7 @@ import numpy as np
 class Gini:
     """Weights of the classes on both sides of a threshold."""
 
-    must_gain = False
+    must_gain = is_monotone = False
 
     def __init__(self, labels: np.ndarray, n_classes: int) -> None:
         self.all_labels, self.n_outputs = labels, n_classes
@@ -85,7 +85,7 @@ class Entropy(Gini):
 class SquaredError:
     """Sums of responses on both sides of a threshold."""
 
-    classes, n_classes, must_gain = None, 0, False
+    classes, n_classes, must_gain, is_monotone = None, 0, False, False
 
     def __init__(self, responses: np.ndarray) -> None:
         self.all_responses, self.n_outputs = responses, responses.shape[1]
@@ -133,7 +133,7 @@ class SquaredError:
 class Newton:
     """Gradients and hessians on both sides of a threshold."""
 
-    classes, n_classes, is_pure, must_gain = None, 0, False, True
+    classes, n_classes, is_pure, must_gain, is_monotone = None, 0, False, True, False
 
     def __init__(self, gradients, hessians, l2_regularization: float, min_hessian: float) -> None:
         self.gradients, self.hessians = gradients, hessians
@@ -185,3 +185,55 @@ class Newton:
         """Count hessians as zero that may be the rounding of a difference of sums."""
         g, h = side
         return np.stack([g, np.where(h > 1e-12 * self.sums[1], h, 0.0)])
+
+
+class MonotoneNewton(Newton):
+    """The same for one output, under monotone constraints on columns."""
+
+    is_monotone = True
+
+    def __init__(self, gradients, hessians, l2_regularization, min_hessian, monotonic) -> None:
+        super().__init__(gradients, hessians, l2_regularization, min_hessian)
+        self.signs = monotonic
+
+    def enter(self, rows: np.ndarray, bounds: tuple[float, float] = (-math.inf, math.inf)) -> None:
+        self.bounds = bounds
+        super().enter(rows)
+
+    def allows(self, features, loadings) -> bool:
+        """Say whether a direction is free of constrained columns, or one of them alone."""
+        is_axis = len(features) == 1 and loadings[0] == 1
+        return is_axis or not (self.signs[features] * loadings).any()
+
+    def sign_of(self, features, loadings) -> int:
+        is_axis = len(features) == 1 and loadings[0] == 1
+        return int(self.signs[features[0]]) if is_axis else 0
+
+    def face(self, features, loadings) -> None:
+        """Take the direction whose splits are scored next."""
+        self.sign = self.sign_of(features, loadings)
+
+    def value(self) -> float:
+        return self._value(*self.sums[:, 0])
+
+    def leaf(self, values: list[Any]) -> int:
+        values.append(np.array([self.value()]))
+        return len(values) - 1
+
+    def _value(self, g: float, h: float) -> float:
+        step = -g / (h + self.l2) if h + self.l2 > 1e-16 else 0.0
+        return min(max(step, self.bounds[0]), self.bounds[1])
+
+    def _side(self, sums: np.ndarray) -> float:
+        (g, h), value = sums[:, 0], self._value(*sums[:, 0])
+        return float(-(2.0 * g + (h + self.l2) * value) * value)
+
+    def split_score(self) -> float:
+        right = self.sums - self.left
+        if not min(self.left[1, 0], right[1, 0]) >= self.min_side:
+            return -math.inf
+        left, right = self._without_noise(self.left), self._without_noise(right)
+        rise = self._value(*right[:, 0]) - self._value(*left[:, 0])
+        if rise == 0 or rise * self.sign < 0:
+            return -math.inf
+        return self._side(left) + self._side(right)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from jarf._native import engine
 
@@ -139,18 +140,44 @@ class NewtonTarget:
     l2_regularization : float, default=0.0
     min_hessian : float, default=0.0
         A split must leave hessians of this sum, averaged over outputs, on either side.
+    monotonic : array-like of shape (n_columns,), default=None
+        Monotone constraints of one output: 1 where predictions must not decrease along a column,
+        -1 where they must not increase, 0 elsewhere. None: no constraints. Constrained columns
+        are split as axes only. Directions with a nonzero loading on one of them are not tried and
+        do not count as candidates: set gradients of constrained columns to zero in
+        ``GradientDraws``, their chances in ``CanonicalCorrelation`` and their scales in
+        ``SparseRandom``, so that the directions drawn are free of them.
     """
 
     gradients: np.ndarray
     hessians: np.ndarray
     l2_regularization: float = 0.0
     min_hessian: float = 0.0
+    monotonic: np.ndarray | None = None
     n_classes = 0
 
     def __post_init__(self) -> None:
         for name in ("gradients", "hessians"):
             array = np.ascontiguousarray(getattr(self, name), np.float64)
             object.__setattr__(self, name, array.reshape(len(array), -1))
+        if self.monotonic is not None:
+            object.__setattr__(self, "monotonic", self._signs(np.asarray(self.monotonic)))
+
+    def _signs(self, monotonic: np.ndarray) -> np.ndarray | None:
+        """Check the constraints; None if no column has one."""
+        if monotonic.ndim != 1 or not np.isin(monotonic, (-1, 0, 1)).all():
+            raise ValueError(
+                "monotonic must hold -1, 0 or 1 for each column, in one dimension; got "
+                f"{monotonic.tolist()!r}."
+            )
+        if not monotonic.any():
+            return None
+        if self.n_outputs > 1:
+            raise ValueError(
+                f"monotonic is supported for one output, got gradients of {self.n_outputs}: grow "
+                "one tree per output, or remove the constraints."
+            )
+        return np.ascontiguousarray(monotonic, np.int8)
 
     @property
     def n_rows(self) -> int:
@@ -164,11 +191,21 @@ class NewtonTarget:
         """Keep some rows."""
         return replace(self, gradients=self.gradients[rows], hessians=self.hessians[rows])
 
+    def leaf_values(self, weights: np.ndarray, leaves: np.ndarray, n_leaves: int) -> np.ndarray:
+        """Return what leaves hold, given the leaf of every row: (n_leaves, n_outputs)."""
+        rows = np.arange(len(leaves))
+        shape = (n_leaves, len(leaves))
+        members = csr_array((weights, (leaves, rows)), shape=shape)
+        hessians = members @ self.hessians + self.l2_regularization
+        steps = -(members @ self.gradients)
+        return np.where(hessians > 1e-16, steps / np.where(hessians > 1e-16, hessians, 1.0), 0.0)
+
     def crossing(self) -> Any:
         """Return the engine's object."""
-        return engine().Newton(
-            self.gradients, self.hessians, self.l2_regularization, self.min_hessian
-        )
+        steps = self.gradients, self.hessians, self.l2_regularization, self.min_hessian
+        if self.monotonic is None:
+            return engine().Newton(*steps)
+        return engine().MonotoneNewton(*steps, self.monotonic)
 
 
 Target = ClassTarget | ResponseTarget

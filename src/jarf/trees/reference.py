@@ -28,7 +28,13 @@ from jarf.trees._reference_proposals import (
     Sequence,
     SparseRandom,
 )
-from jarf.trees._reference_targets import Entropy, Gini, Newton, SquaredError
+from jarf.trees._reference_targets import (
+    Entropy,
+    Gini,
+    MonotoneNewton,
+    Newton,
+    SquaredError,
+)
 
 __all__ = [
     "Axes",
@@ -40,6 +46,7 @@ __all__ = [
     "Gradients",
     "LargeNodes",
     "Limits",
+    "MonotoneNewton",
     "Newton",
     "RotatedColumns",
     "Sequence",
@@ -141,6 +148,7 @@ class _Grower:
         self.nodes: list[tuple[int, float, int, int]] = []
         self.weights: list[float] = []
         self.gains: list[float] = []
+        self.bounds: list[tuple[float, float]] = []
         self.starts = [0]
         self.features: list[int] = []
         self.loadings: list[float] = []
@@ -179,7 +187,7 @@ class _Grower:
 
     def _examine(self, rows: np.ndarray, depth: int, memory: int, node: int) -> _Found | None:
         target, limits, n_rows = self.target, self.limits, len(rows)
-        target.enter(rows)
+        self._enter(rows, node)
         self.weights[node] = target.total
         if (
             n_rows < max(limits.min_samples_split, 2 * self._min_leaf)
@@ -201,6 +209,11 @@ class _Grower:
             )
         )
         while (candidate := self.proposal.next()) is not None:
+            if target.is_monotone:
+                if not target.allows(*candidate):
+                    self.proposal.was_constant()
+                    continue
+                target.face(*candidate)
             with np.errstate(over="ignore", invalid="ignore"):
                 values = project(X, *candidate)
                 spread = values.max() - values.min()
@@ -214,6 +227,12 @@ class _Grower:
         if not gain >= self.min_gain * (1.0 - 1e-12) or (target.must_gain and not gain > 0):
             return None
         return best._replace(memory=self.proposal.memory(), gain=gain)
+
+    def _enter(self, rows: np.ndarray, node: int) -> None:
+        if self.target.is_monotone:
+            self.target.enter(rows, self.bounds[node])
+        else:
+            self.target.enter(rows)
 
     @property
     def _min_leaf(self) -> int:
@@ -241,7 +260,24 @@ class _Grower:
         feature = self._add_projection(found)
         children = [(rows[left], self._add_node()), (rows[~left], self._add_node())]
         self.nodes[node] = (feature, float(found.threshold), children[0][1], children[1][1])
+        if self.target.is_monotone:
+            self._bound_children(node, found, children)
         return children
+
+    def _bound_children(self, node: int, found: _Found, children: Any) -> None:
+        """Hand the bounds down, parted at the middle of the values along a constrained column."""
+        values = []
+        for child_rows, child in children:
+            self.bounds[child] = self.bounds[node]
+            self._enter(child_rows, child)
+            values.append(self.target.value())
+        sign = self.target.sign_of(found.features, found.loadings)
+        if sign == 0:
+            return
+        (low, high), middle = self.bounds[node], 0.5 * (values[0] + values[1])
+        for side, (_, child) in enumerate(children):
+            below = (side == 0) == (sign > 0)
+            self.bounds[child] = (low, middle) if below else (middle, high)
 
     def _add_projection(self, found: _Found) -> int:
         if len(found.features) == 1 and found.loadings[0] == 1:
@@ -255,6 +291,7 @@ class _Grower:
         self.nodes.append((-1, 0.0, 0, 0))
         self.weights.append(0.0)
         self.gains.append(0.0)
+        self.bounds.append((-math.inf, math.inf))
         return len(self.nodes) - 1
 
     def _make_leaf(self, node: int, rows: np.ndarray) -> None:
@@ -278,6 +315,7 @@ def grow_tree(columns, proposal, target, weights, seed, limits, keep_leaves, sto
         np.array(grower.loadings, np.float32),
         np.array(grower.values).reshape(-1, target.n_outputs).ravel(),
         grower.leaves if keep_leaves else grower.leaves[:0],
+        np.array(grower.bounds if target.is_monotone else []).ravel(),
     )
 
 
