@@ -35,8 +35,7 @@ class CanonicalCorrelation : public Proposal {
  public:
   CanonicalCorrelation(const Columns& columns, const CanonicalOptions& options,
                        const std::vector<double>& chances)
-      : columns_(columns),
-        pool_(columns.n_columns, chances),
+      : pool_(columns.n_columns, chances),
         n_features_(std::min(options.n_features, columns.n_columns)),
         resample_(options.resample),
         max_rows_(options.max_rows),
@@ -81,7 +80,7 @@ class CanonicalCorrelation : public Proposal {
   void draw_features(const NodeView& node) {
     features_.clear();
     while (features_.size() < n_features_) {
-      const std::int32_t feature = pool_.draw_varying(columns_, node);
+      const std::int32_t feature = pool_.draw_varying(node);
       if (feature < 0) break;
       features_.push_back(feature);
     }
@@ -137,9 +136,9 @@ class CanonicalCorrelation : public Proposal {
     }
     for (double& root : roots_) root = std::sqrt(root / total);
     for (std::size_t j = 0; j < p; ++j) {
-      const float* column = columns_.column(features_[j]);
+      const float* column = node.values.columns->column(features_[j]);
       double* x = gathered_.data() + j;
-      for (std::size_t i = 0; i < n; ++i) x[i * p] = column[node.rows[chosen_[i]]];
+      for (std::size_t i = 0; i < n; ++i) x[i * p] = column[node.values.rows[chosen_[i]]];
     }
   }
 
@@ -308,7 +307,6 @@ class CanonicalCorrelation : public Proposal {
     }
   }
 
-  const Columns& columns_;
   FeaturePool pool_;
   std::size_t n_features_;
   bool resample_;

@@ -154,6 +154,13 @@ class ClassTarget {
   // What a bin holds: the weight of each class.
   std::size_t bin_width() const { return totals_.size(); }
   void add_to_bin(double* bin, std::size_t i) const { bin[classes_[i]] += row_weights_[i]; }
+  // Adds all rows to the bins that `codes` name.
+  void fill(const std::uint8_t* codes, std::size_t n_rows, double* bins) const {
+    const std::size_t width = bin_width();
+    const std::uint32_t* classes = classes_.data();
+    const double* weights = row_weights_.data();
+    for (std::size_t i = 0; i < n_rows; ++i) bins[codes[i] * width + classes[i]] += weights[i];
+  }
 
  private:
   static constexpr std::uint32_t kAbsent = 0xffffffffU;

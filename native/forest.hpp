@@ -57,25 +57,12 @@ struct Forest {
 
   // The value of a row at an inner node, rounded exactly as when the tree was grown.
   float value(const Node& node, const float* row) const {
-    if (node.feature >= 0) return row[node.feature];
-    const Direction direction = this->direction(node);
-    float sum = direction.loadings[0] * row[direction.features[0]];
-    for (std::size_t k = 1; k < direction.size; ++k) {
-      sum += direction.loadings[k] * row[direction.features[k]];
-    }
-    return sum;
+    return value_at(node, [row](std::int32_t feature) { return row[feature]; });
   }
 
   // The same for a row whose feature j is moved.
   float value_moved(const Node& node, const float* row, std::int32_t j, float moved) const {
-    const auto at = [&](std::int32_t feature) { return feature == j ? moved : row[feature]; };
-    if (node.feature >= 0) return at(node.feature);
-    const Direction direction = this->direction(node);
-    float sum = direction.loadings[0] * at(direction.features[0]);
-    for (std::size_t k = 1; k < direction.size; ++k) {
-      sum += direction.loadings[k] * at(direction.features[k]);
-    }
-    return sum;
+    return value_at(node, [=](std::int32_t at) { return at == j ? moved : row[at]; });
   }
 
   std::size_t end_of(std::size_t tree) const {
@@ -98,6 +85,18 @@ struct Forest {
   }
 
  private:
+  // Products are exact in double, their sum is rounded once.
+  template <class Feature>
+  float value_at(const Node& node, Feature at) const {
+    if (node.feature >= 0) return at(node.feature);
+    const Direction direction = this->direction(node);
+    double sum = 0.0;
+    for (std::size_t k = 0; k < direction.size; ++k) {
+      sum += static_cast<double>(direction.loadings[k]) * at(direction.features[k]);
+    }
+    return static_cast<float>(sum);
+  }
+
   void check_roots() const {
     require(n_trees == 0 ? n_nodes == 0 : roots[0] == 0, "the first tree must begin at node 0");
     for (std::size_t tree = 0; tree < n_trees; ++tree) {

@@ -17,6 +17,7 @@
 #include "columns.hpp"
 #include "forest.hpp"
 #include "node_bins.hpp"
+#include "packed_columns.hpp"
 #include "projection.hpp"
 #include "proposals.hpp"
 #include "split_search.hpp"
@@ -46,7 +47,7 @@ struct Limits {
   double min_weight_fraction_leaf;
   double min_impurity_decrease;
   std::size_t histogram_from;  // least rows of a node that is searched in the columns' bins
-  std::size_t sample_from;     // least rows of a node whose directions get bins of their own
+  std::size_t sample_from;     // least rows of a node whose candidates get bins of their own
 };
 
 // Thrown when the caller asked the growth to stop.
@@ -117,6 +118,7 @@ class Grower {
         should_stop_(std::move(should_stop)),
         search_(target, limits.min_samples_leaf),
         block_(columns, rows_.size()),
+        packed_(columns, rows_.size(), !columns.rotation && limits.max_leaf_nodes == 0),
         goes_left_(rows_.size()),
         right_(rows_.size()) {
     target_.set_min_share(limits.min_weight_fraction_leaf);
@@ -255,8 +257,9 @@ class Grower {
     if (columns_.rotation && !block_.holds(task.begin, task.end) && block_.can_hold(n_rows)) {
       block_.make(rows_.data(), task.begin, task.end, [&](std::size_t work) { pause(work); });
     }
+    packed_.enter(rows_.data(), task.begin, task.end);
     found.split = Split();
-    proposal_.begin({rows, n_rows, task.memory, target_.labels(), &rng_});
+    proposal_.begin({packed_.find(rows_.data(), task.begin, task.end), rows, n_rows, task.memory, target_.labels(), &rng_});
     Direction candidate;
     while (proposal_.next(candidate)) {
       pause(n_rows);
@@ -299,8 +302,8 @@ class Grower {
     float lowest, highest;
     project(candidate, task, values_, lowest, highest);
     if (!(lowest < highest) || !std::isfinite(highest - lowest)) return Verdict::constant;
-    const bool large = n_rows >= limits_.sample_from && search_.can_sample(n_rows);
-    const bool better = large ? search_.sampled(values_.data(), n_rows, lowest, highest, best)
+    const bool large = n_rows >= limits_.sample_from && search_.bins_pay(n_rows);
+    const bool better = large ? search_.directed(values_.data(), n_rows, lowest, highest, best)
                               : search_.exact(values_.data(), n_rows, lowest, highest, best);
     if (!better) return Verdict::worse;
     std::swap(values_, best_values_);
@@ -327,7 +330,8 @@ class Grower {
     } else {
       const Direction of_columns =
           columns_.rotation ? columns_.rotation->direction(direction.features[0]) : direction;
-      project_rows(columns_, of_columns, rows_.data() + task.begin, n_rows, out);
+      const NodeColumns from = packed_.find(rows_.data(), task.begin, task.end);
+      project_rows(*from.columns, of_columns, from.rows, n_rows, out);
     }
     range_of(out, n_rows, lowest, highest);
   }
@@ -347,6 +351,7 @@ class Grower {
     const std::size_t n_left = partition(rows_.data() + task.begin, n_rows);
     if (n_left == 0 || n_left == n_rows) throw NoRows();
     if (columns_.rotation) partition(block_.places() + task.begin, n_rows);
+    if (std::uint32_t* places = packed_.places(task.begin, task.end)) partition(places, n_rows);
     tree_.gains[task.node] = found.gain;
     const std::int32_t feature = add_projection(direction);
     const std::size_t middle = task.begin + n_left;
@@ -430,6 +435,7 @@ class Grower {
   std::function<bool()> should_stop_;
   SplitSearch<Target> search_;
   RotatedBlock block_;
+  PackedColumns packed_;
   std::vector<float> values_, best_values_;
   std::vector<std::uint8_t> goes_left_;
   std::vector<std::uint32_t> right_;

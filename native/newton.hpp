@@ -129,6 +129,14 @@ class Newton {
     const double* from = node_.data() + i * 2 * k();
     for (std::size_t c = 0; c < 2 * k(); ++c) bin[c] += from[c];
   }
+  // Adds all rows to the bins that `codes` name.
+  void fill(const std::uint8_t* codes, std::size_t n_rows, double* bins) const {
+    const double* from = node_.data();
+    for (std::size_t i = 0; i < n_rows; ++i, from += 2 * k()) {
+      double* bin = bins + codes[i] * 2 * k();
+      for (std::size_t c = 0; c < 2 * k(); ++c) bin[c] += from[c];
+    }
+  }
 
  protected:
   std::size_t k() const { return K ? K : k_; }

@@ -58,16 +58,18 @@ class Predictor {
 
   // The same sum: adding zeros changes no finite number.
   float value(const WideNode& node, const float* row) const {
-    float sum = node.loading[0] * row[node.feature[0]];
-    for (std::size_t k = 1; k < kTerms; ++k) sum += node.loading[k] * row[node.feature[k]];
+    double sum = 0.0;
+    for (std::size_t k = 0; k < kTerms; ++k) {
+      sum += static_cast<double>(node.loading[k]) * row[node.feature[k]];
+    }
     if (node.projection >= 0) {
       const std::int32_t end = forest_.starts[node.projection + 1];
       for (std::int32_t k = forest_.starts[node.projection] + static_cast<std::int32_t>(kTerms);
            k < end; ++k) {
-        sum += forest_.loadings[k] * row[forest_.features[k]];
+        sum += static_cast<double>(forest_.loadings[k]) * row[forest_.features[k]];
       }
     }
-    return sum;
+    return static_cast<float>(sum);
   }
 
   static bool is_leaf(const Node& node) { return Forest::is_leaf(node); }

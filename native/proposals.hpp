@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "columns.hpp"
+#include "packed_columns.hpp"
 #include "rng.hpp"
 #include "target.hpp"
 
@@ -21,6 +22,7 @@ namespace jarf {
 
 // What a proposal may look at in a node.
 struct NodeView {
+  NodeColumns values;         // of its rows
   const std::uint32_t* rows;  // of the training matrix
   std::size_t n_rows;
   std::int32_t memory;  // what `memory()` said at the parent; 0 at the root
@@ -102,14 +104,15 @@ class FeaturePool {
 
   // The next feature that is not constant in the node, or -1. What was seen to vary in this node
   // is not looked at again; `begin` starts afresh.
-  std::int32_t draw_varying(const Columns& columns, const NodeView& node) {
+  std::int32_t draw_varying(const NodeView& node) {
     seen_.resize(order_.size(), 0);
     std::int32_t feature;
     while ((feature = draw(*node.rng)) >= 0) {
       if (seen_[feature] == visit_) break;
-      const float* column = columns.column(feature);
+      const float* column = node.values.columns->column(feature);
+      const std::uint32_t* rows = node.values.rows;
       std::size_t i = 1;
-      while (i < node.n_rows && column[node.rows[i]] == column[node.rows[0]]) ++i;
+      while (i < node.n_rows && column[rows[i]] == column[rows[0]]) ++i;
       if (i < node.n_rows) {
         seen_[feature] = visit_;
         break;
@@ -205,10 +208,9 @@ class Axes : public Proposal {
 // With `chances`, features are drawn in proportion to them.
 class SparseRandom : public Proposal {
  public:
-  SparseRandom(const Columns& columns, std::size_t n_candidates, double mean_size,
+  SparseRandom(std::size_t n_candidates, double mean_size,
                const std::vector<float>& scales, const std::vector<double>& chances)
-      : columns_(columns),
-        pool_(scales.size(), chances),
+      : pool_(scales.size(), chances),
         scales_(scales),
         n_candidates_(n_candidates) {
     const double most = mean_size + 10.0 * std::sqrt(mean_size) + 10.0;
@@ -237,7 +239,7 @@ class SparseRandom : public Proposal {
     features_.clear();
     loadings_.clear();
     while (features_.size() < size) {
-      const std::int32_t feature = pool_.draw_varying(columns_, node_);
+      const std::int32_t feature = pool_.draw_varying(node_);
       if (feature < 0) break;
       if (scales_[feature] == 0.0f && !features_.empty()) continue;  // an axis or nothing
       features_.push_back(feature);
@@ -261,7 +263,6 @@ class SparseRandom : public Proposal {
     return 1 + std::min<std::size_t>(found - size_chances_.begin(), size_chances_.size() - 1);
   }
 
-  const Columns& columns_;
   FeaturePool pool_;
   std::vector<float> scales_;
   std::size_t n_candidates_, n_found_ = 0, n_tried_ = 0;
@@ -344,7 +345,7 @@ struct SparseRandomSpec : ProposalSpec {
     if (!chances.empty() && chances.size() != columns.n_columns) {
       throw std::invalid_argument("chances must be empty or have one entry per column");
     }
-    return std::make_unique<SparseRandom>(columns, n_candidates, mean_size, scales, chances);
+    return std::make_unique<SparseRandom>(n_candidates, mean_size, scales, chances);
   }
 };
 

@@ -89,18 +89,21 @@ inline bool bucket_sort(Key*& keys, Key*& spare, const float* values, std::size_
   return true;
 }
 
+inline void sort_keys(Key*& keys, Key*& spare, std::size_t n) {
+  if (n <= 20) {
+    insertion_sort(keys, n);
+  } else if (n <= 160) {
+    std::sort(keys, keys + n);
+  } else {
+    radix_sort(keys, spare, n);
+  }
+}
+
 // Sorts the keys of `values`, which lie between `lowest` and `highest`.
 inline void sort_keys(Key*& keys, Key*& spare, const float* values, std::size_t n, float lowest,
                       float highest, std::vector<std::uint32_t>& scratch) {
-  if (n <= 20) {
-    insertion_sort(keys, n);
-  } else if (n > 4096 || !bucket_sort(keys, spare, values, n, lowest, highest, scratch)) {
-    if (n <= 160) {
-      std::sort(keys, keys + n);
-    } else {
-      radix_sort(keys, spare, n);
-    }
-  }
+  if (n > 20 && n <= 4096 && bucket_sort(keys, spare, values, n, lowest, highest, scratch)) return;
+  sort_keys(keys, spare, n);
 }
 
 }  // namespace jarf

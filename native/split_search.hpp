@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "columns.hpp"
+#include "direction_bins.hpp"
 #include "sorting.hpp"
 
 namespace jarf {
@@ -27,10 +28,7 @@ class SplitSearch {
 
   // Every threshold between two neighbouring values. True if `best` was improved.
   bool exact(const float* values, std::size_t n_rows, float lowest, float highest, Split& best) {
-    if (first_.size() < n_rows) {  // nodes that are searched otherwise need no keys
-      first_.resize(n_rows);
-      second_.resize(n_rows);
-    }
+    reserve(n_rows);
     Key *keys = first_.data(), *spare = second_.data();
     for (std::size_t i = 0; i < n_rows; ++i) keys[i] = make_key(values[i], i);
     sort_keys(keys, spare, values, n_rows, lowest, highest, counts_);
@@ -43,8 +41,7 @@ class SplitSearch {
       if (improves(best, sides.score())) best_at = i + 1;
     }
     if (best_at == 0) return false;
-    best.threshold = between(float_of_bits(key_bits(keys[best_at - 1])),
-                             float_of_bits(key_bits(keys[best_at])));
+    set_threshold(keys, best_at, best);
     return true;
   }
 
@@ -59,31 +56,46 @@ class SplitSearch {
   bool filled(const double* histogram, const std::uint32_t* counts, std::size_t n_rows,
               std::size_t n_bins, const float* lowest, const float* highest, Split& best) {
     std::size_t below = 0, above = 0;
-    scan(histogram, counts, n_bins, n_rows, best, [&](std::size_t left, std::size_t right) {
-      below = left;
-      above = right;
-    });
+    scan(histogram, n_bins, n_rows, best, [&](std::size_t bin) { return counts[bin]; },
+         [&](std::size_t left, std::size_t right) {
+           below = left;
+           above = right;
+         });
     if (below == above) return false;
     best.threshold = between(highest[below], lowest[above]);
     return true;
   }
 
   // Whether bins could be coarse enough to cost less than the rows, yet be fine enough.
-  bool can_sample(std::size_t n_rows) const { return n_rows >= kMinEdges * target_.bin_width(); }
+  bool bins_pay(std::size_t n_rows) const { return n_rows >= kLeastBins * target_.bin_width(); }
 
-  // Thresholds between quantiles of a sample of the values.
-  bool sampled(const float* values, std::size_t n_rows, float lowest, float highest, Split& best) {
-    choose_edges(values, n_rows, lowest, highest);
-    fill(edges_.size() + 1, n_rows, [&](std::size_t i) { return bin_of(values[i], lowest); });
+  // Thresholds between bins of equal width; those near the best, and those hidden in crowded bins,
+  // are then tried one by one.
+  bool directed(const float* values, std::size_t n_rows, float lowest, float highest, Split& best) {
+    const std::size_t n_bins =
+        std::min(kMostBins, std::max(kLeastBins, n_rows / target_.bin_width()));
+    if (!bins_.make(values, n_rows, n_bins, lowest, highest)) {
+      return exact(values, n_rows, lowest, highest, best);
+    }
+    const std::size_t width = target_.bin_width();
+    histogram_.assign(n_bins * width, 0.0);
+    target_.fill(bins_.codes(), n_rows, histogram_.data());
+    Split coarse;
     std::size_t below = 0, above = 0;
-    const auto improved = [&](std::size_t left, std::size_t right) {
-      below = left;
-      above = right;
-    };
-    scan(histogram_.data(), counts_.data(), edges_.size() + 1, n_rows, best, improved);
-    if (below == above) return false;
-    best.threshold = edges_[below];
-    return true;
+    scan(histogram_.data(), n_bins, n_rows, coarse,
+         [&](std::size_t bin) { return bins_.count(bin); },
+         [&](std::size_t left, std::size_t right) {
+           below = left;
+           above = right;
+         });
+    if (!coarse.found) return exact(values, n_rows, lowest, highest, best);
+    bool better = is_near(coarse, best) && refine(values, n_rows, below, above, best);
+    for (std::size_t bin = 0; bin < n_bins; ++bin) {
+      if (bins_.is_crowded(bin, n_rows) && !bins_.is_value(bin, values, n_rows)) {
+        better |= refine(values, n_rows, bin, bin, best);
+      }
+    }
+    return better;
   }
 
   // The number of bins filled in the last histogram; one means: constant as far as bins can tell.
@@ -110,71 +122,106 @@ class SplitSearch {
   }
 
   // Calls `improved` with the filled bins on both sides of each threshold that is the best so far.
-  template <class Improved>
-  void scan(const double* histogram, const std::uint32_t* counts, std::size_t n_bins,
-            std::size_t n_rows, Split& best, Improved improved) {
+  template <class CountOf, class Improved>
+  void scan(const double* histogram, std::size_t n_bins, std::size_t n_rows, Split& best,
+            CountOf count_of, Improved improved) {
     const std::size_t width = target_.bin_width();
     typename Target::Sides sides(target_);
     std::size_t n_left = 0, previous = n_bins;
     n_filled_ = 0;
     for (std::size_t bin = 0; bin < n_bins; ++bin) {
-      if (counts[bin] == 0) continue;
+      const std::size_t count = count_of(bin);
+      if (count == 0) continue;
       ++n_filled_;
       if (n_left >= min_leaf_ && n_rows - n_left >= min_leaf_ && previous < n_bins &&
           improves(best, sides.score())) {
         improved(previous, bin);
       }
       sides.move_bin(histogram + bin * width);
-      n_left += counts[bin];
+      n_left += count;
       previous = bin;
     }
   }
 
-  // Edges lie where the sorted sample, every k-th value, first changes after an equal share of
-  // it: quantiles, and all values where they are few. A table over equal steps of the range
-  // says where to begin looking for a value's bin.
-  void choose_edges(const float* values, std::size_t n_rows, float lowest, float highest) {
-    const std::size_t n_edges =
-        std::min(kMaxEdges, std::max(kMinEdges, n_rows / target_.bin_width()));
-    const std::size_t n_sample = std::min(n_rows, 2 * n_edges);
-    sample_.resize(n_sample);
-    for (std::size_t i = 0; i < n_sample; ++i) sample_[i] = values[i * n_rows / n_sample];
-    std::sort(sample_.begin(), sample_.end());
-    edges_.clear();
-    const std::size_t share = n_sample / n_edges;
-    for (std::size_t at = 1, due = share; at < n_sample; ++at) {
-      if (at < due || !(sample_[at - 1] < sample_[at])) continue;
-      edges_.push_back(between(sample_[at - 1], sample_[at]));
-      due = at + share;
-    }
-    if (edges_.empty()) edges_.push_back(between(lowest, highest));
-    step_ = static_cast<float>(kCells) / (highest - lowest);
-    if (!(step_ < 1e30f)) step_ = 0.0f;
-    std::size_t cell = 0;
-    for (std::size_t edge = 0; edge < edges_.size(); ++edge) {
-      const std::size_t reached = cell_of(edges_[edge], lowest);
-      while (cell <= reached) first_edge_[cell++] = static_cast<std::uint16_t>(edge);
-    }
-    while (cell <= kCells + 1) first_edge_[cell++] = static_cast<std::uint16_t>(edges_.size());
+  // Whether a candidate may beat the best once its thresholds between bins are tried too.
+  bool is_near(const Split& coarse, const Split& best) const {
+    return !best.found || coarse.score > best.score - kSlack * (best.score - target_.score());
   }
 
-  std::size_t cell_of(float value, float lowest) const {
-    return std::min(static_cast<std::size_t>((value - lowest) * step_), kCells);
-  }
-
-  // The number of edges below `value`: monotone cells leave few edges to look at.
-  std::size_t bin_of(float value, float lowest) const {
-    const std::size_t cell = cell_of(value, lowest);
-    std::size_t bin = first_edge_[cell];
-    const std::size_t end = first_edge_[cell + 1];
-    if (end - bin > 4) {
-      return std::lower_bound(edges_.begin() + bin, edges_.begin() + end, value) - edges_.begin();
+  // Every threshold between neighbouring values of two bins, between which all are empty.
+  bool refine(const float* values, std::size_t n_rows, std::size_t from, std::size_t to,
+              Split& best) {
+    const std::size_t width = target_.bin_width();
+    typename Target::Sides sides(target_);
+    std::size_t n_left = 0;
+    for (std::size_t bin = 0; bin < from; ++bin) {
+      if (bins_.count(bin) > 0) sides.move_bin(histogram_.data() + bin * width);
+      n_left += bins_.count(bin);
     }
-    while (bin < end && edges_[bin] < value) ++bin;
-    return bin;
+    const std::size_t n_keys = collect(values, n_rows, from, to);
+    Key *keys = first_.data(), *spare = second_.data();
+    sort_keys(keys, spare, n_keys);
+    std::size_t best_at = 0;
+    for (std::size_t i = 0; i + 1 < n_keys; ++i) {
+      const std::size_t row = key_row(keys[i]);
+      if (row < n_rows) {
+        sides.move_row(row);
+        ++n_left;
+      } else {
+        sides.move_bin(histogram_.data() + (row - n_rows) * width);
+        n_left += bins_.count(row - n_rows);
+      }
+      if (n_left < min_leaf_ || key_bits(keys[i]) == key_bits(keys[i + 1])) continue;
+      if (n_rows - n_left < min_leaf_) break;
+      if (improves(best, sides.score())) best_at = i + 1;
+    }
+    if (best_at == 0) return false;
+    set_threshold(keys, best_at, best);
+    return true;
   }
 
-  static constexpr std::size_t kMinEdges = 48, kMaxEdges = 160, kCells = 512;
+  // Makes the keys of the rows in the bins `from` and `to`, between which all are empty. A crowded
+  // bin of one value gets a single key, whose row is the number of rows plus that of the bin.
+  std::size_t collect(const float* values, std::size_t n_rows, std::size_t from, std::size_t to) {
+    const auto is_whole = [&](std::size_t bin) {
+      return bins_.is_crowded(bin, n_rows) && bins_.is_value(bin, values, n_rows);
+    };
+    reserve(bins_.count(from) + bins_.count(to));
+    const bool from_whole = from < to && is_whole(from), to_whole = from < to && is_whole(to);
+    if (!from_whole && !to_whole) return collect_rows(values, n_rows, from, to, 0);
+    std::size_t n_keys = 0;
+    for (const std::size_t bin : {from, to}) {
+      if (bin == from ? from_whole : to_whole) {
+        first_[n_keys++] = make_key(values[bins_.first_row(bin)], n_rows + bin);
+      } else {
+        n_keys = collect_rows(values, n_rows, bin, bin, n_keys);
+      }
+    }
+    return n_keys;
+  }
+
+  std::size_t collect_rows(const float* values, std::size_t n_rows, std::size_t from,
+                           std::size_t to, std::size_t n_keys) {
+    Key* keys = first_.data();
+    const std::uint8_t* codes = bins_.codes();
+    for (std::size_t i = 0; i < n_rows; ++i) {
+      if (codes[i] >= from && codes[i] <= to) keys[n_keys++] = make_key(values[i], i);
+    }
+    return n_keys;
+  }
+
+  void reserve(std::size_t n_keys) {
+    if (first_.size() >= n_keys) return;
+    first_.resize(n_keys);
+    second_.resize(n_keys);
+  }
+
+  static void set_threshold(const Key* keys, std::size_t at, Split& best) {
+    best.threshold = between(float_of_bits(key_bits(keys[at - 1])), float_of_bits(key_bits(keys[at])));
+  }
+
+  static constexpr std::size_t kLeastBins = 32, kMostBins = 128;
+  static constexpr double kSlack = 0.1;
 
   Target& target_;
   std::size_t min_leaf_;
@@ -182,9 +229,7 @@ class SplitSearch {
   std::vector<double> histogram_;
   std::vector<std::uint32_t> counts_;
   std::size_t n_filled_ = 0;
-  std::vector<float> sample_, edges_;
-  std::uint16_t first_edge_[kCells + 2];
-  float step_ = 0.0f;
+  DirectionBins bins_;
 };
 
 }  // namespace jarf

@@ -97,6 +97,15 @@ class SquaredError {
     bin[0] += row_weights_[i];
     bin[1] += row_weights_[i] * centred_[i];
   }
+  // Adds all rows to the bins that `codes` name.
+  void fill(const std::uint8_t* codes, std::size_t n_rows, double* bins) const {
+    const double *weights = row_weights_.data(), *centred = centred_.data();
+    for (std::size_t i = 0; i < n_rows; ++i) {
+      double* bin = bins + 2 * codes[i];
+      bin[0] += weights[i];
+      bin[1] += weights[i] * centred[i];
+    }
+  }
 
  private:
   const double* responses_;
@@ -209,6 +218,9 @@ class VectorSquaredError {
   void add_to_bin(double* bin, std::size_t i) const {
     bin[0] += row_weights_[i];
     for (std::size_t c = 0; c < k_; ++c) bin[1 + c] += row_weights_[i] * centred_[i * k_ + c];
+  }
+  void fill(const std::uint8_t* codes, std::size_t n_rows, double* bins) const {
+    for (std::size_t i = 0; i < n_rows; ++i) add_to_bin(bins + codes[i] * (1 + k_), i);
   }
 
  private:

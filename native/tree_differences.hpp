@@ -122,14 +122,14 @@ class TreeDifferences {
     Lane& lane = lanes_[index];
     const Node& node = *lane.node;
     const Direction direction = forest_.direction(node);
-    float sum = direction.loadings[0] * lane.centre[direction.features[0]];
-    double size = std::fabs(sum);
-    for (std::size_t k = 1; k < direction.size; ++k) {
-      const float term = direction.loadings[k] * lane.centre[direction.features[k]];
+    double sum = 0.0, size = 0.0;
+    for (std::size_t k = 0; k < direction.size; ++k) {
+      const double loading = direction.loadings[k];
+      const double term = loading * lane.centre[direction.features[k]];
       sum += term;
       size += std::fabs(term);
     }
-    const int here = Forest::side(node, sum);
+    const int here = Forest::side(node, static_cast<float>(sum));
     lane.node = forest_.nodes + node.child[here];
     const double near = surely_near(node, sum, size, direction.size);
     for (std::size_t k = 0; k < direction.size; ++k) {
@@ -146,31 +146,32 @@ class TreeDifferences {
   }
 
   // A projection that moves by less stays on its side, however it is rounded: most probes are done
-  // with after this one comparison. Negative where the sums are too large to tell.
-  static double surely_near(const Node& node, float sum, double size, std::size_t n_terms) {
-    const double gap = std::fabs(static_cast<double>(node.threshold) - sum);
-    if (!(size < 1e36 && gap < 1e36)) return -1.0;
+  // with after this one comparison. Negative or NaN where rounding could decide.
+  static double surely_near(const Node& node, double sum, double size, std::size_t n_terms) {
     const double rate = slack_rate(n_terms);
-    return (gap - 3.0 * rate * size - slack_least(n_terms)) / (1.0 + rate);
+    const double gap = std::fabs(node.threshold - sum) - float_step(node);
+    return (gap - 3.0 * rate * size) / (1.0 + rate);
   }
 
-  // Bounds the rounding of a sum, relative to the size of its terms.
+  // Bounds the rounding of a sum in double precision, relative to the size of its terms.
   static double slack_rate(std::size_t n_terms) {
-    return static_cast<double>(n_terms + 2) * std::numeric_limits<float>::epsilon();
+    return static_cast<double>(n_terms + 4) * std::numeric_limits<double>::epsilon();
   }
-  // The same for terms that underflow.
-  static double slack_least(std::size_t n_terms) { return static_cast<double>(n_terms + 2) * 1e-37; }
+  // At least the distance from the threshold to the next float: a sum that lies farther above it
+  // stays above it when it is rounded.
+  static double float_step(const Node& node) {
+    return std::numeric_limits<float>::epsilon() * std::fabs(static_cast<double>(node.threshold)) +
+           std::numeric_limits<float>::denorm_min();
+  }
 
   // The side of a row whose feature j is moved. The projection plus loading times step tells,
   // unless rounding could decide: then the sum is taken again, in the order of a prediction.
-  int side_moved(const Node& node, const Lane& lane, std::int32_t j, float moved, float sum,
+  int side_moved(const Node& node, const Lane& lane, std::int32_t j, float moved, double sum,
                  double size, double loading, std::size_t n_terms) const {
     const double shift = loading * (static_cast<double>(moved) - lane.centre[j]);
     const double reached = sum + shift, largest = size + std::fabs(loading * moved);
-    const double slack = slack_rate(n_terms) * (size + largest) + slack_least(n_terms);
-    if (largest < 1e37 && std::fabs(reached - node.threshold) > slack) {
-      return reached > node.threshold;
-    }
+    const double slack = slack_rate(n_terms) * (size + largest) + float_step(node);
+    if (std::fabs(reached - node.threshold) > slack) return reached > node.threshold;
     return Forest::side(node, forest_.value_moved(node, lane.centre, j, moved));
   }
 

@@ -168,7 +168,7 @@ inline jarf::Limits make_limits(Dice& dice, std::size_t n_rows) {
 }
 
 inline TableArrays checked_table(Dice& dice, Mode mode) {
-  const std::size_t most_rows = dice.one_in(50) ? 400 : 24;
+  const std::size_t most_rows = dice.one_in(20) ? 400 : 24;
   TableArrays table = make_table(dice, most_rows, mode == Mode::flushed);
   const bool changes = mode != Mode::plain;  // bins are what a change contradicts
   if (dice.one_in(changes ? 8 : 4)) {

@@ -24,6 +24,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets as _check_classes
 from sklearn.utils.multiclass import type_of_target as _type_of_target
 from sklearn.utils.validation import _check_feature_names_in as check_feature_names_in
+from sklearn.utils.validation import _check_monotonic_cst as check_monotonic_cst
 from sklearn.utils.validation import _check_sample_weight as check_sample_weight
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
     "available_if",
     "check_classification_targets",
     "check_feature_names_in",
+    "check_monotonic_cst",
     "check_sample_weight",
     "class_weights",
     "fit_context",

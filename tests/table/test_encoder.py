@@ -8,8 +8,8 @@ import pytest
 from sklearn.model_selection import KFold
 from sklearn.preprocessing import TargetEncoder
 
-from jarf.table import TableEncoder
-from jarf.table._columns import choose_categories, read_columns
+from jarf.table import TableEncoder, read_columns
+from jarf.table._columns import choose_categories
 from jarf.table._parts import MAX_ONE_HOT
 
 RNG = np.random.default_rng(0)

@@ -27,7 +27,7 @@ from jarf import (
     SPORFRegressor,
 )
 from jarf.ensemble import BaggedForest
-from jarf.table._columns import read_columns
+from jarf.table import read_columns
 
 FORESTS = [
     AxisForestClassifier(10, random_state=0),

@@ -7,7 +7,7 @@ import pytest
 from scipy.linalg import cython_lapack
 
 from jarf._native import engine
-from jarf.trees import Forest, Limits, NewtonTarget, grow_tree, make_columns
+from jarf.trees import Forest, Limits, NewtonTarget, grow_tree, make_columns, ordered_values
 
 SIGNS = np.array([1, 0, -1, 0, 0])
 FREE = SIGNS == 0
@@ -119,6 +119,18 @@ def test_bounds_part_the_children(limits, both_engines):
     steps = [-TARGET.gradients[r].sum() / (H[r].sum() + 0.5) for r in rows]
     np.testing.assert_allclose(values, np.clip(steps, *bounds[leaves].T), rtol=1e-12)
     assert (values != steps).any()
+
+
+@pytest.mark.parametrize("limits", [{"max_depth": 6}, {"max_leaf_nodes": 12}])
+def test_refitted_values_are_put_in_order(limits):
+    tree = grow(**limits)
+    np.testing.assert_array_equal(ordered_values(tree, tree.values, SIGNS), tree.values)
+    for seed in range(20):
+        refitted = 100 * np.random.default_rng(seed).standard_normal(tree.values.shape)
+        assert wrong_moves(tree._replace(values=refitted)) > 0
+        ordered = ordered_values(tree, refitted, SIGNS)
+        assert wrong_moves(tree._replace(values=ordered)) == 0
+        assert refitted.min() <= ordered.min() < ordered.max() <= refitted.max()
 
 
 def score(rows, bounds=(-np.inf, np.inf)):

@@ -172,6 +172,28 @@ def test_monotone_constraints_with_every_proposal(monkeypatch, name, limits):
     assert native.bounds.shape == (len(native.nodes), 2)
 
 
+SHAPES = {
+    "normal": lambda z: z,
+    "outliers": lambda z: np.where(np.arange(len(z))[:, None] % 100 == 7, 1e6 * z, z),
+    "mostly zero": lambda z: np.where(z < 0.3, 0, np.exp(3 * z)),
+    "narrow and broad": lambda z: np.where(np.abs(z) < 0.8, z / 1000, 10 * z),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("target", TARGETS)
+def test_bins_made_for_a_direction(monkeypatch, target, shape):
+    columns, rows = SHAPES[shape](SMALL), np.repeat(np.arange(120), 2)
+    columns = np.concatenate([columns, columns[::-1] * 1.01]).astype(np.float32)
+    trees = []
+    for value in ("0", "1"):
+        monkeypatch.setenv("JARF_NO_NATIVE", value)
+        limits = Limits(max_depth=2, sample_from=30, min_samples_leaf=3)
+        made = make_columns(columns, bins=False), proposals()["sparse"], TARGETS[target].only(rows)
+        trees.append(grow_tree(*made, np.ones(240), 3, limits, keep_leaves=True))
+    assert_same_tree(*trees)
+
+
 def test_a_sequence_tries_all_its_parts(both_engines, monkeypatch):
     native = both_engines == "native"
     tree = small_tree(monkeypatch, TARGETS["gini"], "sequence", native=native, max_depth=None)

@@ -177,8 +177,9 @@ def test_weights_count_as_repetition(kind, both_engines):
         "responses": ResponseTarget(Y),
         "newton": NewtonTarget(-Y, H, 1.0, 2.0),
     }[kind]
-    weighted = grow(target, counts.astype(float), max_depth=2)
-    repeated = grow(target.only(rows), rows=X[rows], max_depth=2)
+    limits = {"max_depth": 2, "sample_from": 10**9}
+    weighted = grow(target, counts.astype(float), **limits)
+    repeated = grow(target.only(rows), rows=X[rows], **limits)
     np.testing.assert_array_equal(weighted.nodes, repeated.nodes)
     np.testing.assert_allclose(weighted.values, repeated.values, rtol=1e-9)
     np.testing.assert_array_equal(weighted.leaves[rows], repeated.leaves)

@@ -12,9 +12,16 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from jarf._progress import Stages
-from jarf._sklearn import ClassifierMixin, Interval, RegressorMixin, StrOptions, fit_context
+from jarf._sklearn import (
+    ClassifierMixin,
+    Interval,
+    RegressorMixin,
+    StrOptions,
+    check_monotonic_cst,
+    fit_context,
+)
 from jarf.ensemble._base import TreeEnsemble
-from jarf.ensemble._boosting_race import Chosen, Racer, Stopping, choose
+from jarf.ensemble._boosting_race import MORE_ROUNDS, Chosen, Racer, Stopping, choose
 from jarf.ensemble._cycles import AXES, CYCLES, Cycle
 from jarf.ensemble._geometries import Geometry
 from jarf.ensemble._holdout import MIN_ROWS, ScoredRows, score_splits
@@ -42,8 +49,11 @@ RACERS = ("axes", "mixed", "recursive", "weighted")
 RACE_ROWS = 10_000
 # Rounds without early stopping where rows are too few for it.
 FEW_ROUNDS = 100
-# Folds where rows are few.
-N_FOLDS = 5
+# Folds where rows are few, by the least number of rows.
+FOLDS = {0: 5, 500: 3}
+# While rows are held out, rounds take larger steps and are fewer: at most so many times larger, and
+# not beyond this rate. The final model takes the small steps.
+COARSE, COARSE_RATE = 3.0, 0.1
 
 
 class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
@@ -53,6 +63,7 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
     max_iter: int
     l2_regularization: float
     subsample: float
+    monotonic_cst: Any
     geometry: Any
     surrogate_rows: int | None
     early_stopping: Any
@@ -62,6 +73,7 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
     scoring: Any
     warm_start: bool
     geometry_: Cycle
+    monotonic_cst_: np.ndarray | None
     n_iter_: int
     train_score_: np.ndarray
     validation_score_: np.ndarray
@@ -75,6 +87,7 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
         "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
         "l2_regularization": [Interval(Real, 0.0, None, closed="left")],
         "max_features": [Interval(Real, 0.0, 1.0, closed="right")],
+        "monotonic_cst": ["array-like", dict, None],
         "subsample": [Interval(Real, 0.0, 1.0, closed="right")],
         "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
         "geometry": [StrOptions({"auto", "fast", *CYCLES}), Cycle, Geometry, list, tuple],
@@ -122,6 +135,7 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
         )
         weights = self._row_weights(X, y, sample_weight)
         used = weights > 0
+        self.monotonic_cst_ = self._signs()
         y = self._read_target(y, weights, more)
         if not used.all():
             X, y, weights = np.asfortranarray(X[used]), y[used], weights[used]
@@ -165,7 +179,7 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
             score.append(run.training_loss())
             if done % max(1, n_rounds // 10) == 0:
                 stages.note(f"{done} of {n_rounds} rounds, training loss {score[-1]:.5g}")
-        kept = self.train_score_ if hasattr(self, "train_score_") and run.n_before else []
+        kept = self.train_score_ if run.n_before else np.empty(0)
         self.train_score_ = np.concatenate([kept, -np.array(score)])
 
     def _rounds_to_add(self, run: Rounds) -> int:
@@ -209,7 +223,8 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
         if not stops:
             return self.max_iter
         self.validation_score_ = -chosen.losses
-        return chosen.n_rounds
+        n_rounds = round(MORE_ROUNDS * self._coarse() * chosen.n_rounds)
+        return min(self.max_iter, max(1, n_rounds))
 
     def _contest(
         self, X, y, weights, cycles: Sequence[Cycle], seed: int, stages: Stages
@@ -219,22 +234,24 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
             some = stream(seed, "race rows").permutation(len(X))[:RACE_ROWS]
             X, y, weights = np.asfortranarray(X[some]), y[some], weights[some]
         hundredths = round(100 * (1.0 - self.validation_fraction))
-        splits = score_splits(X, stream(seed, "splits"), (hundredths, 100), len(X), len(X), N_FOLDS)
+        n_folds = next(number for least, number in reversed(FOLDS.items()) if len(X) >= least)
+        splits = score_splits(X, stream(seed, "splits"), (hundredths, 100), len(X), len(X), n_folds)
         if not splits:
             return None
-        loss, measure = self._loss(), self._measure()
+        loss, measure, coarse = self._loss(), self._measure(), self._coarse()
+        rules = self._round_rules(coarse)
         racers = [Racer(cycle, [], np.empty(0)) for cycle in cycles]
         for number, (learn, score) in enumerate(splits):
             part = f"split {number}"
             rows = self._prepare(X[learn], y[learn], weights[learn], cycles, seed, part)
             scored = Scored(np.ascontiguousarray(X[score]), y[score], weights[score], measure)
             for racer in racers:
-                run = Rounds(rows, self._loss(), racer.cycle, self._round_rules(), seed, scored)
+                run = Rounds(rows, self._loss(), racer.cycle, rules, seed, scored)
                 racer.runs.append(run)
         held_out = np.concatenate([score for _, score in splits])
         for racer in racers:
             racer.shares = np.array([weights[score].sum() for _, score in splits])
-        stopping = Stopping(self.max_iter, self.n_iter_no_change, self.tol)
+        stopping = Stopping(max(1, round(self.max_iter / coarse)), self.n_iter_no_change, self.tol)
         return choose(
             racers,
             ScoredRows.of(X[held_out], weights[held_out]),
@@ -244,11 +261,17 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
             stages.note,
         )
 
+    def _coarse(self) -> float:
+        """Return how many times larger steps are while rows are held out."""
+        return max(1.0, min(COARSE, COARSE_RATE / self.learning_rate))
+
     def _prepare(
         self, X, y, weights, cycles, seed: int, part: str, stages: Stages | None = None
     ) -> LearningRows:
         """Fit surrogates on at most ``surrogate_rows`` rows and differentiate them at all."""
         is_number = self.table_.is_number
+        if self.monotonic_cst_ is not None:  # constrained columns stay plain axes
+            is_number = is_number & (self.monotonic_cst_ == 0)
         target = surrogate_target(y, self._n_classes)
         rng = stream(seed, "surrogate rows", part)
         rows = learning_rows(len(X), self.surrogate_rows, rng, target.first_rows)
@@ -282,7 +305,7 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
             asked += [cycle] if cycle != AXES else []
         return asked
 
-    def _round_rules(self) -> RoundRules:
+    def _round_rules(self, coarse: float = 1.0) -> RoundRules:
         limits = Limits(
             max_depth=self.max_depth,
             max_leaf_nodes=self.max_leaf_nodes,
@@ -290,8 +313,29 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
             histogram_from=HISTOGRAM_FROM,
         )
         return RoundRules(
-            self.learning_rate, limits, self.l2_regularization, self.subsample, self.max_features
+            coarse * self.learning_rate,
+            limits,
+            self.l2_regularization,
+            self.subsample,
+            self.max_features,
+            self.monotonic_cst_,
         )
+
+    def _signs(self) -> np.ndarray | None:
+        """Return the constraint of every encoded column; None: there are none."""
+        signs = check_monotonic_cst(self, self.monotonic_cst)
+        if not signs.any():
+            return None
+        encoded = self.table_.per_encoded(signs.astype(np.float64)).astype(np.int8)
+        constrained = set(self.table_.encoded_columns_[encoded != 0])
+        for column in np.flatnonzero(signs):
+            if column not in constrained:
+                raise ValueError(
+                    f"monotonic_cst constrains column {column}, which holds categories or "
+                    "booleans: only numbers have an order. Leave it out, or pass the column as "
+                    "numbers."
+                )
+        return encoded
 
     def _measure(self) -> Callable[[np.ndarray, np.ndarray, np.ndarray], float] | None:
         """Return what early stopping looks at; None: the loss."""

@@ -23,9 +23,9 @@ from jarf.ensemble._rounds import Rounds
 
 # Rounds between two looks at the losses, and after how many the worse half of the racers goes.
 STEP = 10
-HEATS = (50, 150)
+HEATS = (20, 60)
 # A rival must lead plain axes by so many standard errors.
-CLEAR = 1.0
+CLEAR = 0.5
 # The final model sees more rows than those the number of rounds was found on, and takes more.
 MORE_ROUNDS = 1.1
 
@@ -127,10 +127,12 @@ class Chosen:
     ----------
     cycle : Cycle
     n_rounds : int
-        For a booster on all rows.
+        The round of the least held-out loss.
     losses : ndarray
         Held-out loss of the winner after every round that was tried, the constant first.
     race : RaceResult or None
+    held_out : ndarray of shape (n_scored, n_raw)
+        Sums of the winner's trees at the rows held out, splits one after the other.
     """
 
     cycle: Cycle
@@ -181,9 +183,8 @@ def choose(
         best, race = _decide(racers, running, rows, stopping, measure)
     losses = best.losses
     found = stopping.best(losses)
-    n_rounds = min(stopping.max_iter, max(1, round(MORE_ROUNDS * found)))
     held_out = np.concatenate([run.raw_after(found) for run in best.runs])
-    return Chosen(best.cycle, n_rounds, losses, race, held_out)
+    return Chosen(best.cycle, found, losses, race, held_out)
 
 
 def _decide(
@@ -193,12 +194,16 @@ def _decide(
     stopping: Stopping,
     measure: str,
 ) -> tuple[Racer, RaceResult]:
-    """Compare all racers with plain axes row by row; plain axes win ties."""
+    """Compare all racers with plain axes row by row; plain axes win ties.
+
+    A racer that went early is compared with the plain axes of the same number of rounds.
+    """
     plain = next(racer for racer in racers if racer.cycle == AXES)
-    of_plain = plain.row_losses(stopping.best(plain.losses))
     table: list[dict[str, Any]] = []
     for racer in racers:
+        n_rounds = None if racer in finalists else racer.runs[0].n_rounds + 1
         lost = racer.row_losses(stopping.best(racer.losses))
+        of_plain = plain.row_losses(stopping.best(plain.losses[:n_rounds]))
         gain, error = rows.mean_and_error(of_plain - lost)
         table.append(
             {
@@ -208,6 +213,7 @@ def _decide(
                 "standard_error": error,
                 "n_trees": racer.runs[0].n_rounds,
                 "seconds": racer.seconds,
+                "finalist": racer in finalists,
             }
         )
     names = {racer.cycle.name: racer for racer in finalists}
@@ -217,4 +223,6 @@ def _decide(
     first = ranked[0]
     if not first["gain"] > CLEAR * first["standard_error"]:
         first = next(row for row in ranked if row["geometry"] == AXES.name)
-    return names[first["geometry"]], RaceResult((first["geometry"],), table, measure=measure)
+    return names[first["geometry"]], RaceResult(
+        (first["geometry"],), table, measure=measure, threshold=CLEAR
+    )

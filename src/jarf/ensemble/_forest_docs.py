@@ -101,9 +101,10 @@ feature_names_in_ : ndarray of shape (n_features,)
     Their names, where X had names."""
 
 _BOOSTING = """\
-learning_rate : float, default=0.05
-    What each tree's leaves are multiplied with.
-max_iter : int, default=2000
+learning_rate : float, default=0.03
+    What each tree's leaves are multiplied with. While rows are held out, to find the number of
+    rounds, steps are up to three times as large (at most 0.1) and rounds as many times fewer.
+max_iter : int, default=3000
     The most rounds; with early stopping the number is found on rows held out.
 max_leaf_nodes : int or None, default=16
     The most leaves of a tree: the node that gains most is split next. None: no limit.
@@ -118,6 +119,10 @@ max_features : float, default=1.0
 subsample : float, default=0.8
     Share of the rows that a tree sees, drawn anew in every round. With 1.0 a row of weight two
     counts exactly as two rows.
+monotonic_cst : array-like of int, dict or None, default=None
+    Constraints: 1, the prediction may only rise with a column; -1, only fall; 0, either. One
+    number per column, or a dict of column names. Constrained columns are numbers and stay plain
+    axes; two classes or one response only.
 geometry : {"auto", "fast", ...}, Cycle, Geometry or list, default="auto"
     "auto" holds the race. "fast" skips it and takes the geometry that does best on average. A
     name of :data:`jarf.ensemble.CYCLES`, "axes" among them, or a :class:`jarf.ensemble.Cycle` or
@@ -138,8 +143,9 @@ scoring : str, callable or None, default="loss"
     What early stopping looks at: "loss" (or None), the name of a scorer of scikit-learn, or a
     scorer ``(estimator, X, y, sample_weight=...)``, which may look at predictions only.
 validation_fraction : float, default=0.2
-    Share of the rows held out. Fewer than 1,500 rows are held out in turn, in five folds.
-n_iter_no_change : int, default=50
+    Share of the rows held out. Fewer than 1,500 rows are held out in turn, in three folds;
+    fewer than 500 in five.
+n_iter_no_change : int, default=25
     So many rounds without a better held-out score end the search.
 tol : float, default=1e-7
     A score must be better by more than this.
@@ -169,6 +175,8 @@ train_score_ : ndarray of shape (n_iter_ + 1,)
 validation_score_ : ndarray
     With early stopping: the same, or ``scoring``, on the rows held out, for all rounds that were
     tried there.
+monotonic_cst_ : ndarray or None
+    The constraint of every encoded column; None without constraints.
 stage_times_ : dict
     Seconds spent on "race" or "early stopping" and on "fit".
 feature_importances_ : ndarray of shape (n_features,)

@@ -73,21 +73,22 @@ class JacobianBoostingClassifier(ClassifierMixin, JacobianBoosting):
         self,
         loss: str = "log_loss",
         *,
-        learning_rate: float = 0.05,
-        max_iter: int = 2000,
+        learning_rate: float = 0.03,
+        max_iter: int = 3000,
         max_leaf_nodes: int | None = 16,
         max_depth: int | None = 6,
         min_samples_leaf: int = 5,
         l2_regularization: float = 1.0,
         max_features: float = 1.0,
         subsample: float = 0.8,
+        monotonic_cst: Any = None,
         geometry: Any = "auto",
         surrogate_rows: int | None = 50_000,
         categorical_features: Any = "from_dtype",
         early_stopping: bool | str = "auto",
         scoring: Any = "loss",
         validation_fraction: float = 0.2,
-        n_iter_no_change: int = 50,
+        n_iter_no_change: int = 25,
         tol: float = 1e-7,
         warm_start: bool = False,
         n_jobs: int | None = None,
@@ -104,6 +105,7 @@ class JacobianBoostingClassifier(ClassifierMixin, JacobianBoosting):
         self.l2_regularization = l2_regularization
         self.max_features = max_features
         self.subsample = subsample
+        self.monotonic_cst = monotonic_cst
         self.geometry = geometry
         self.surrogate_rows = surrogate_rows
         self.categorical_features = categorical_features
@@ -129,6 +131,11 @@ class JacobianBoostingClassifier(ClassifierMixin, JacobianBoosting):
         if more and not np.array_equal(classes, self.classes_):
             raise ValueError("warm_start=True needs the same classes as the first fit.")
         self.classes_, self.n_classes_ = classes, len(classes)
+        if self.monotonic_cst_ is not None and len(classes) > 2:
+            raise ValueError(
+                f"monotonic_cst needs two classes, but y has {len(classes)}: a constraint is on "
+                "the probability of the second."
+            )
         return codes
 
     @property
@@ -291,21 +298,22 @@ default="squared_error"
         loss: str = "squared_error",
         *,
         quantile: float | None = None,
-        learning_rate: float = 0.05,
-        max_iter: int = 2000,
+        learning_rate: float = 0.03,
+        max_iter: int = 3000,
         max_leaf_nodes: int | None = 16,
         max_depth: int | None = 6,
         min_samples_leaf: int = 5,
         l2_regularization: float = 1.0,
         max_features: float = 1.0,
         subsample: float = 0.8,
+        monotonic_cst: Any = None,
         geometry: Any = "auto",
         surrogate_rows: int | None = 50_000,
         categorical_features: Any = "from_dtype",
         early_stopping: bool | str = "auto",
         scoring: Any = "loss",
         validation_fraction: float = 0.2,
-        n_iter_no_change: int = 50,
+        n_iter_no_change: int = 25,
         tol: float = 1e-7,
         warm_start: bool = False,
         n_jobs: int | None = None,
@@ -322,6 +330,7 @@ default="squared_error"
         self.l2_regularization = l2_regularization
         self.max_features = max_features
         self.subsample = subsample
+        self.monotonic_cst = monotonic_cst
         self.geometry = geometry
         self.surrogate_rows = surrogate_rows
         self.categorical_features = categorical_features
@@ -341,6 +350,11 @@ default="squared_error"
             raise ValueError(
                 f"loss={self.loss!r} takes one response, but y has {y.shape[1]} columns. Use "
                 "loss='squared_error', or sklearn.multioutput.MultiOutputRegressor."
+            )
+        if self.monotonic_cst_ is not None and y.shape[1] > 1:
+            raise ValueError(
+                f"monotonic_cst needs one response, but y has {y.shape[1]} columns. Fit one model "
+                "for each, with sklearn.multioutput.MultiOutputRegressor."
             )
         if more and y.shape[1] != self.n_outputs_:
             raise ValueError(

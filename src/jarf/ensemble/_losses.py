@@ -7,6 +7,7 @@ in classification; ``raw`` is the sum of the trees, (n_rows, n_raw), before the 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 
 import numpy as np
 from scipy.special import expit, log_softmax, softmax, xlogy
@@ -283,8 +284,14 @@ def regression_loss(name: str, quantile: float | None, n_outputs: int) -> Loss:
                 "loss='quantile' needs a quantile between 0 and 1: pass quantile=0.9, for example."
             )
         return Quantile(quantile)
-    kinds = {"absolute_error": AbsoluteError, "huber": Huber, "poisson": Poisson, "gamma": Gamma}
-    return SquaredError(n_outputs) if name == "squared_error" else kinds[name]()
+    kinds: dict[str, Callable[[], Loss]] = {
+        "squared_error": lambda: SquaredError(n_outputs),
+        "absolute_error": AbsoluteError,
+        "huber": Huber,
+        "poisson": Poisson,
+        "gamma": Gamma,
+    }
+    return kinds[name]()
 
 
 def classification_loss(n_classes: int) -> Loss:

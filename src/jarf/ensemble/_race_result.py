@@ -8,7 +8,7 @@ from html import escape
 from typing import Any
 
 from jarf.ensemble._geometries import PLAIN
-from jarf.ensemble._holdout import MIN_ROWS
+from jarf.ensemble._holdout import CLEAR_OF_SEVERAL, MIN_ROWS
 
 KAPPA, SQUARED_ERROR = "kappa", "squared error"
 # By measure: the head of the column of gains, and the loss that chooses min_samples_split. Model
@@ -27,21 +27,23 @@ class RaceResult:
     Parameters
     ----------
     winners : tuple of str
-        The geometries that share the trees of the forest, best first.
+        The geometries that share the trees, best first.
     rows : list of dict
-        One per geometry: ``geometry``, ``loss`` (Brier score, or squared error), ``gain`` over
-        plain axes in the ``measure`` of the race with its ``standard_error``, ``n_trees`` of its
-        pilot forest, ``seconds``. Geometries that were eliminated early were scored with fewer
-        trees. Empty if no race was held.
+        One per geometry: ``geometry``, ``loss`` (Brier score, or the loss), ``gain`` over plain
+        axes in the ``measure`` of the race with its ``standard_error``, ``n_trees`` of its pilot,
+        ``seconds``. Geometries that were eliminated early were scored with fewer trees. Empty if
+        no race was held.
     sizes : dict of int to float, default={}
         Loss of the winners together for each value of ``min_samples_split`` that was tried.
     min_samples_split : int, default=2
         The value that was chosen.
-    measure : {"kappa", "squared error", ""}, default=""
-        What ``gain`` measures: the increase of a smooth form of Cohen's kappa, or the decrease of
-        the squared error. Empty if unknown.
+    measure : str, default=""
+        What ``gain`` measures: "kappa", the increase of a smooth form of Cohen's kappa, or the
+        decrease of a loss: "squared error", "log loss" and so on. Empty if unknown.
     reason : str, default=""
         Why no race was held.
+    threshold : float, default=2.5
+        Standard errors by which plain axes had to be beaten.
 
     Examples
     --------
@@ -66,6 +68,7 @@ class RaceResult:
     min_samples_split: int = 2
     measure: str = ""
     reason: str = ""
+    threshold: float = CLEAR_OF_SEVERAL
 
     @property
     def winner(self) -> str:
@@ -117,12 +120,9 @@ def _outcome(result: RaceResult) -> list[str]:
         return [
             f"'{result.winner}' won: {_gain_text(result, first)} than plain axes on held-out rows, "
             f"standard error {_number(result, first['standard_error'])}.",
-            "That is more than 2.5 standard errors, so more than noise.",
+            _certainty(result, first),
         ]
-    last = max(row["n_trees"] for row in result.rows)
-    rivals = [
-        row for row in result.rows if row["n_trees"] == last and row["geometry"] != PLAIN.name
-    ]
+    rivals = [row for row in _finalists(result) if row["geometry"] != PLAIN.name]
     if not rivals:
         return [f"Only plain axes ('{PLAIN.name}') took part."]
     best = max(rivals, key=lambda row: row["gain"])
@@ -131,7 +131,7 @@ def _outcome(result: RaceResult) -> list[str]:
         f"{_number(result, best['standard_error'])}"
     )
     verdict = (
-        "That is not more than 2.5 standard errors, so it may be noise."
+        f"That is not more than {result.threshold:g} standard errors, so it may be noise."
         if best["gain"] > 0
         else "No finalist was better than plain axes."
     )
@@ -139,6 +139,22 @@ def _outcome(result: RaceResult) -> list[str]:
         f"Plain axes ('{PLAIN.name}') won. Best other finalist: '{best['geometry']}', {found}.",
         verdict,
     ]
+
+
+def _certainty(result: RaceResult, first: dict[str, Any]) -> str:
+    """Say whether the winner's lead is more than noise."""
+    if first["gain"] > CLEAR_OF_SEVERAL * first["standard_error"]:
+        return f"That is more than {CLEAR_OF_SEVERAL:g} standard errors, so more than noise."
+    return (
+        f"That is more than {result.threshold:g} but not more than {CLEAR_OF_SEVERAL:g} standard "
+        "errors: the better bet, but it may be noise."
+    )
+
+
+def _finalists(result: RaceResult) -> list[dict[str, Any]]:
+    """Return the rows of those that raced to the end."""
+    last = max(row["n_trees"] for row in result.rows)
+    return [row for row in result.rows if row.get("finalist", row["n_trees"] == last)]
 
 
 def _use(winners: Sequence[str]) -> str:
@@ -154,22 +170,30 @@ def _use(winners: Sequence[str]) -> str:
 def _table(result: RaceResult) -> list[list[str]]:
     """Head and rows: winners first, then by how far they came, then by gain."""
     places = {name: place for place, name in enumerate(result.winners)}
-    last = max(row["n_trees"] for row in result.rows)
+    finalists = _finalists(result)
     rows = sorted(
         result.rows,
         key=lambda row: (
             places.get(row["geometry"], len(places)),
-            -row["n_trees"],
+            row not in finalists,
+            -row["n_trees"] * (row not in finalists),
             -row["gain"],
         ),
     )
-    table = [["geometry", _HEADS.get(result.measure, "gain"), "standard error", "outcome"]]
+    table = [
+        [
+            "geometry",
+            _HEADS.get(result.measure, f"decrease of {result.measure}"),
+            "standard error",
+            "outcome",
+        ]
+    ]
     for row in rows:
         if row["geometry"] in places:
             outcome = "used"
         elif row["geometry"] == PLAIN.name:
             outcome = "not used"
-        elif row["n_trees"] == last:
+        elif row in finalists:
             outcome = "finalist, not used"
         else:
             outcome = f"eliminated after {row['n_trees']} trees"
@@ -182,21 +206,21 @@ def _table(result: RaceResult) -> list[list[str]]:
 
 
 def _notes(result: RaceResult) -> list[str]:
-    trees = {row["n_trees"] for row in result.rows}
-    return [_KAPPA] * (result.measure == KAPPA) + [_EARLY] * (len(trees) > 1)
+    early = len(_finalists(result)) < len(result.rows)
+    return [_KAPPA] * (result.measure == KAPPA) + [_EARLY] * early
 
 
 def _gain_text(result: RaceResult, row: dict[str, Any]) -> str:
     """Put the gain of a row into words."""
     size, better = _number(result, abs(row["gain"])), row["gain"] >= 0
-    if result.measure == SQUARED_ERROR:
-        return f"squared error {size} {'lower' if better else 'higher'}"
+    if result.measure not in (KAPPA, ""):
+        return f"{result.measure} {size} {'lower' if better else 'higher'}"
     return f"{result.measure or 'score'} {size} {'higher' if better else 'lower'}"
 
 
 def _number(result: RaceResult, value: float, sign: str = "") -> str:
-    """Write a kappa with four decimals, a squared error in percent of that of plain axes."""
-    if result.measure != SQUARED_ERROR:
+    """Write a kappa with four decimals, a loss in percent of that of plain axes."""
+    if result.measure in (KAPPA, ""):
         return f"{value:{sign}.4f}"
     losses = [row["loss"] for row in result.rows if row["geometry"] == PLAIN.name]
     if losses and losses[0] > 0:

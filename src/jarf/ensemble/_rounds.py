@@ -32,11 +32,13 @@ from jarf.trees import (
     Target,
     grow_tree,
     make_columns,
+    ordered_values,
     stream,
 )
 
-# Before these rounds the gradients of the model so far are brought up to date.
-OWN_FROM = (25, 60, 120, 240, 480, 960, 1920, 3840)
+# The gradients of the model so far are brought up to date before the rounds at which the learning
+# rates add up to these: 25, 60, 120, ... at a rate of 0.05.
+OWN_FROM = (1.25, 3.0, 6.0, 12.0, 24.0, 48.0, 96.0, 192.0)
 # Nodes of at least so many rows are searched in histograms.
 HISTOGRAM_FROM = 64
 # A leaf moves a logarithm by no more than this, before the learning rate.
@@ -56,6 +58,8 @@ class RoundRules:
         Share of the rows that a tree sees.
     max_features : float
         Share of the columns that a node tries as axes.
+    monotonic : ndarray of shape (n_columns,) of int8, default=None
+        The sign that the slope along each column may have; 0: any. None: no constraints.
     """
 
     learning_rate: float
@@ -63,6 +67,7 @@ class RoundRules:
     l2_regularization: float
     subsample: float
     max_features: float
+    monotonic: np.ndarray | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,6 +187,7 @@ class Rounds:
         self.trees: list[GrownTree] = []
         self.before = Forest.empty(rows.X.shape[1], 0, loss.n_raw)
         self.stop = np.zeros(1, np.uint8)
+        self._own_from = {round(sum_ / rules.learning_rate) for sum_ in OWN_FROM}
         self._own: np.ndarray | None = None  # gradients of the first `_n_own` trees
         self._n_own = 0
         self._gradients = rows.gradients
@@ -208,7 +214,7 @@ class Rounds:
 
     def go_on(self, forest: Forest) -> None:
         """Begin with the trees of an earlier fit."""
-        self.before, self.base = forest, forest.base
+        self.before, self.base = forest, np.asarray(forest.base)
         self.raw = forest.raw(self.rows.X)
 
     def forest(self, n_rounds: int | None = None) -> Forest:
@@ -235,12 +241,13 @@ class Rounds:
         """Grow more trees."""
         for _ in range(n_rounds):
             geometry = self.cycle.rounds[self.n_rounds % len(self.cycle.rounds)]
-            if self.cycle.uses_own and self.n_rounds in OWN_FROM:
+            if self.cycle.uses_own and self.n_rounds in self._own_from:
                 self._differentiate()
             weights = self._drawn_weights()
             steps = NewtonTarget(
                 *self.loss.gradients(self.rows.y, self.raw, self.rows.weights),
                 self.rules.l2_regularization,
+                monotonic=self.rules.monotonic,
             )
             tree = grow_tree(
                 self.rows.columns,
@@ -320,6 +327,8 @@ class Rounds:
         if self.loss.refits:
             residuals = (self.rows.y - self.raw)[used, 0]
             values = self.loss.leaf_steps(residuals, weights[used], leaves, len(values))[:, None]
+            if self.rules.monotonic is not None:
+                values = ordered_values(tree, values, self.rules.monotonic)
         if self.loss.link == "log":
             values = np.clip(values, -MOST_LOG_STEP, MOST_LOG_STEP)
         return tree._replace(values=self.rules.learning_rate * values)

@@ -48,9 +48,10 @@ def export_onnx(model, path=None):
 
     Notes
     -----
-    An oblique forest is slower in ONNX than here: ONNX has no oblique trees, so that *all*
-    directions of some trees are computed for every row before the trees are walked. Feed rows in
-    batches of some thousands.
+    An oblique forest is slower in ONNX than here: ONNX has no oblique trees, so *all* directions of
+    some trees are computed for every row, by a matrix product in double precision, before the trees
+    are walked. The larger the trees and the more columns they mix, the slower; see the guide's page
+    on serving.
 
     Examples
     --------

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from jarf.export._graph import Graph
 from jarf.geometry import FARTHEST, LinearMap
@@ -14,6 +15,9 @@ from jarf.trees import Forest
 
 # The trees of one operator, and the projected columns that exist at a time, at most.
 MAX_TREES, MAX_PROJECTIONS = 64, 512
+# Directions are added up loading by loading where their columns are more than this many times their
+# loadings; a matrix product, which multiplies by the zeros too, is faster elsewhere.
+SPARSE_FROM = 16
 
 
 def trees_graph(graph: Graph, trees: Trees, encoded: str, centred: bool) -> str:
@@ -39,7 +43,9 @@ def trees_graph(graph: Graph, trees: Trees, encoded: str, centred: bool) -> str:
     for linear, forest in trees.parts:
         rows = encoded if linear is None else map_graph(graph, linear, encoded)
         rows = graph.cast(rows, "float")
-        sums += [_chunk(graph, forest, chunk, rows, centre) for chunk in _chunks(forest)]
+        directions = forest.directions()[1] if len(forest.starts) > 1 else None
+        for chunk in _chunks(forest):
+            sums.append(_chunk(graph, forest, directions, chunk, rows, centre))
     total = graph.add("Sum", *[graph.cast(part, "double") for part in sums])
     if trees.averaged:
         total = graph.add("Div", total, graph.constant(float(trees.n_trees), np.float64))
@@ -82,18 +88,25 @@ def _chunks(forest: Forest) -> Iterator[range]:
             start = tree
 
 
-def _chunk(graph: Graph, forest: Forest, trees: range, rows: str, centre: np.ndarray) -> str:
-    """Sum some trees, minus the centre each: floats of shape (n_rows, n_outputs)."""
+def _chunk(
+    graph: Graph,
+    forest: Forest,
+    directions: csr_array | None,
+    trees: range,
+    rows: str,
+    centre: np.ndarray,
+) -> str:
+    """Sum some trees, minus the centre each: floats of shape (n_rows, n_outputs).
+
+    ``directions`` holds a row for every inner node of the forest; None: all cuts are axes.
+    """
     ends = np.append(forest.roots, len(forest.nodes))
-    part = slice(ends[trees.start], ends[trees.stop])
-    nodes = forest.nodes[part]
-    feature = nodes["feature"].astype(np.int64)
-    oblique = feature < -1
-    if oblique.any():
-        used, place = np.unique(-2 - feature[oblique], return_inverse=True)
-        feature[oblique] = forest.n_features + place
-        projected = _projections(graph, forest, used, rows)
-        rows = graph.add("Concat", rows, projected, axis=1)
+    feature = forest.nodes["feature"][ends[trees.start] : ends[trees.stop]].astype(np.int64)
+    if directions is not None and (feature < -1).any():
+        inner = feature != -1
+        _, first, feature[inner] = np.unique(feature[inner], return_index=True, return_inverse=True)
+        before = np.count_nonzero(~forest.is_leaf[: ends[trees.start]])
+        rows = _projections(graph, directions[before + first], rows)
     walked, leaves = _walked(forest, trees, feature)
     weights = (forest.values[leaves.rows] - centre).astype(np.float32)
     said = weights != 0
@@ -120,30 +133,44 @@ def mean_graph(graph: Graph, forest: Forest, rows: str) -> str:
     return graph.add("MatMul", graph.cast(parts, "double"), share)
 
 
-def _projections(graph: Graph, forest: Forest, used: np.ndarray, rows: str) -> str:
-    """Project rows on some directions.
+def _projections(graph: Graph, directions: csr_array, rows: str) -> str:
+    """Project rows on directions: floats of shape (n_rows, n_directions).
 
-    Loadings are added one after the other in float32, as in the forest, so that not even the
-    rounding differs; a matrix product would send a few rows to other leaves.
+    Sums are taken in double precision and rounded once to float32, as in the forest, where the
+    order of the terms does not matter: see native/projection.hpp.
     """
-    sizes = np.diff(forest.starts)[used]
-    source = forest.starts[used][:, None] + np.arange(sizes.max())
+    columns, place = np.unique(directions.indices, return_inverse=True)
+    picked = graph.columns(graph.cast(rows, "double"), columns)
+    shape = (directions.shape[0], len(columns))
+    directions = csr_array((directions.data, place, directions.indptr), shape=shape)
+    if len(columns) > SPARSE_FROM * np.diff(directions.indptr).max():
+        total = _sparse_product(graph, directions, picked)
+    else:
+        total = graph.add("MatMul", picked, graph.constant(directions.toarray().T))
+    return graph.cast(total, "float")
+
+
+def _sparse_product(graph: Graph, directions: csr_array, rows: str) -> str:
+    """Add up loadings times columns, one loading of every direction at a time."""
+    sizes = np.diff(directions.indptr)
     inside = np.arange(sizes.max()) < sizes[:, None]
-    source = np.where(inside, source, 0)
-    features = np.where(inside, forest.features[source], 0).T.astype(np.int64)
-    loadings = np.where(inside, forest.loadings[source], np.float32(0)).T[:, :, None]
+    features, loadings = np.zeros(inside.shape, np.int64), np.zeros(inside.shape)
+    features[inside], loadings[inside] = directions.indices, directions.data
     columns = graph.add("Transpose", rows, perm=[1, 0])
-    first = graph.add("Gather", columns, graph.constant(features[0]), axis=0)
-    total = graph.add("Mul", first, graph.constant(loadings[0]))
-    if len(features) > 1:
 
-        def add_loading(before: str, place: str, weight: str) -> str:
-            column = graph.add("Gather", columns, place, axis=0)
-            return graph.add("Add", before, graph.add("Mul", column, weight))
+    def add_loading(before: str, place: str, weight: str) -> str:
+        return graph.add("Add", before, _term(graph, columns, place, weight))
 
-        rest = [graph.constant(features[1:]), graph.constant(loadings[1:])]
-        total = graph.scan(total, "float", rest, add_loading)
+    first = (graph.constant(features[:, 0]), graph.constant(loadings[:, :1]))
+    total = _term(graph, columns, *first)
+    if len(inside[0]) > 1:
+        rest = [graph.constant(features.T[1:]), graph.constant(loadings.T[1:, :, None])]
+        total = graph.scan(total, "double", rest, add_loading)
     return graph.add("Transpose", total, perm=[1, 0])
+
+
+def _term(graph: Graph, columns: str, place: str, weight: str) -> str:
+    return graph.add("Mul", graph.add("Gather", columns, place, axis=0), weight)
 
 
 class _Leaves(NamedTuple):

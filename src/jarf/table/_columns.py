@@ -1,9 +1,4 @@
-"""What comes in -> columns: a name for messages, a kind, and values with one sign for missing.
-
-Frames are read through narwhals, column by column, so that pandas, polars and whatever else it
-knows come out alike; NumPy's own numbers in pandas are taken as they are. Arrays of objects are
-read the same way.
-"""
+"""Columns of a table: a label for messages, a kind, and values with one sign for missing."""
 
 from __future__ import annotations
 
@@ -11,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from numbers import Real
 from typing import Any
 
@@ -93,122 +88,38 @@ def refuse_dates(label: str, dtype: Any = None) -> None:
 
 def refuse_same_names(X) -> None:
     """Refuse a frame in which two columns have the same name."""
+    if getattr(X.columns, "is_unique", False):  # pandas remembers it
+        return
     twice = [name for name, times in Counter(list(X.columns)).items() if times > 1]
     if twice:
         raise ValueError(f"The name {twice[0]!r} belongs to more than one column. Rename them.")
 
 
-def read_columns(X, narrow: bool = False) -> list[Column]:
-    """Read a frame, an array or a list of rows.
-
-    Parameters
-    ----------
-    X : DataFrame, ndarray of two dimensions or list of rows
-    narrow : bool, default=False
-        Keep the numbers of a float32 column as float32.
-
-    Returns
-    -------
-    list of Column
-    """
-    if is_frame(X):
-        return _read_frame(X, narrow)
-    if not isinstance(X, np.ndarray):
-        X = np.array(X, dtype=object)
-    if X.ndim != 2:
-        raise ValueError(f"Expected a table of two dimensions, got shape {X.shape}.")
-    labels = [f"column {j}" for j in range(X.shape[1])]
-    if X.dtype.kind in "fiub":
-        return [Column(label, "number", _floats(X[:, j], narrow)) for j, label in enumerate(labels)]
-    return [_read_objects(label, X[:, j].tolist()) for j, label in enumerate(labels)]
-
-
-def _read_frame(X, narrow: bool) -> list[Column]:
-    try:
-        import narwhals as nw
-    except ImportError as error:
-        raise ImportError(
-            "A DataFrame with categories, text or missing values is read through narwhals: "
-            "pip install narwhals."
-        ) from error
-    if not hasattr(X, "iloc"):
-        frame = nw.from_native(X, eager_only=True)
-        return [_read_series(nw, series, narrow) for series in frame.iter_columns()]
-    # pandas: names may come twice, and NumPy's own numbers need nobody to read them
-    refuse_same_names(X)
-    return [
-        _read_numpy(name, series.to_numpy(), narrow)
-        if _is_numpy(series.dtype)
-        else _read_series(nw, nw.from_native(series, series_only=True), narrow)
-        for name, series in X.items()
-    ]
-
-
-def _is_numpy(dtype) -> bool:
-    return isinstance(dtype, np.dtype) and dtype.kind in "fiub" and dtype.itemsize <= 8
-
-
-def _read_numpy(name, values: np.ndarray, narrow: bool) -> Column:
-    kind = "flag" if values.dtype.kind == "b" else "number"
-    return Column(f"column {name!r}", kind, _floats(values, narrow))
-
-
-def _read_series(nw, series, narrow: bool) -> Column:
-    label = f"column {series.name!r}"
-    try:
-        dtype, missing = series.dtype, series.is_null().to_numpy()
-    except InvalidOperation:  # a signalling NaN among decimals
-        return _read_objects(label, series.to_native().tolist())
-    if missing.all() and not dtype.is_numeric():
-        return _empty(label, len(missing))
-    if dtype.is_numeric():
-        if narrow and dtype == nw.Float32:
-            return Column(label, "number", _floats(series.to_numpy(), narrow))
-        values = series.cast(nw.Float64).to_numpy()
-        if values.dtype == object:  # pandas before 2.2 keeps NA in columns of arrow
-            values = np.where(missing, np.nan, values)
-        return Column(label, "number", _floats(values))
-    if dtype == nw.Boolean and not missing.any():
-        return Column(label, "flag", np.asarray(series.to_numpy(), dtype=np.float64))
-    if dtype == nw.Boolean:
-        return _read_objects(label, _or_none(series.to_list(), missing))
-    if dtype == nw.Enum:
-        values = _or_none(series.to_list(), missing)
-        return Column(label, "category", values, tuple(dtype.categories))
-    if dtype in (nw.String, nw.Categorical):
-        return Column(label, "category", _or_none(series.to_list(), missing))
-    if dtype.is_temporal():
-        refuse_dates(label, series.to_native().dtype)
-    if dtype.is_nested():
-        raise ValueError(
-            f"The {label} holds nested values ({series.to_native().dtype}). Spread them over "
-            "columns of their own, or drop it."
-        )
-    return _read_objects(label, _or_none(series.to_list(), missing))
-
-
-def _or_none(values: list, missing: np.ndarray) -> list:
+def or_none(values: list, missing: np.ndarray) -> list:
+    """Put None in the place of missing values."""
     if not missing.any():
         return values
     return [None if gone else value for value, gone in zip(values, missing, strict=True)]
 
 
-def _floats(values: np.ndarray, narrow: bool = False) -> np.ndarray:
+def as_floats(values: np.ndarray, narrow: bool = False) -> np.ndarray:
+    """Return numbers as float64, or float32 as it is where ``narrow`` is set."""
     if narrow and values.dtype == np.float32:
         return values
     return np.asarray(values, dtype=np.float64)
 
 
-def _empty(label: str, n_rows: int) -> Column:
+def empty_column(label: str, n_rows: int) -> Column:
+    """Return a column of nothing but missing values."""
     return Column(label, "empty", np.full(n_rows, np.nan))
 
 
-def _read_objects(label: str, values: list) -> Column:
+def read_objects(label: str, values: list) -> Column:
     """Say what a column of Python objects is from the types that occur in it."""
     values = [None if is_missing(value) else value for value in values]
     types = {type(value) for value in values} - {type(None)}
     if not types:
-        return _empty(label, len(values))
+        return empty_column(label, len(values))
     if all(issubclass(kind, bool | np.bool_) for kind in types):
         return Column(label, "flag", np.array(values, dtype=np.float64))
     if all(issubclass(kind, Real | Decimal) for kind in types):
@@ -264,7 +175,7 @@ def as_levels(column: Column) -> list:
     if column.kind == "category":
         return column.values
     missing = np.isnan(column.values)
-    return _or_none(np.asarray(column.values, dtype=np.float64).tolist(), missing)
+    return or_none(np.asarray(column.values, dtype=np.float64).tolist(), missing)
 
 
 def choose_categories(columns: list[Column], chosen, names=None) -> np.ndarray:

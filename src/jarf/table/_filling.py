@@ -120,7 +120,16 @@ class ForestFill(LinearFill):
     def _improve(self, Z: np.ndarray, missing: np.ndarray, j: int) -> None:
         rows = missing[:, j]
         if rows.any():
-            Z[rows, j] = self.forests[j].predict(np.delete(Z[rows], j, axis=1))
+            Z[rows, j] = _mean_of_trees(self.forests[j], np.delete(Z[rows], j, axis=1))
+
+
+def _mean_of_trees(forest: ExtraTreesRegressor, rows: np.ndarray) -> np.ndarray:
+    """``forest.predict`` of rows that need no check: its checks take a millisecond."""
+    rows = rows.astype(np.float32)
+    total = np.zeros(len(rows))
+    for tree in forest.estimators_:
+        total += tree.tree_.predict(rows)[:, 0]
+    return total / len(forest.estimators_)
 
 
 def _regressions(Z: np.ndarray, known: np.ndarray) -> np.ndarray:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_array, check_X_y, validate_data
 
-from jarf.table._columns import holds_odd_objects, holds_text, is_frame, read_columns
+from jarf.table._columns import holds_odd_objects, holds_text, is_frame
 from jarf.table._encoder import TableEncoder
+from jarf.table._reading import read_columns
 from jarf.table._refusals import check_sparse, check_table, check_target, refuse_date_columns
 
 # A sparse matrix of at most this many entries, zeros counted, is made dense: 0.5 GB of float32.
@@ -127,6 +129,8 @@ def read_table(estimator, X, *, dtype, order: str) -> np.ndarray:
     ndarray of shape (n_samples, n_encoded)
     """
     table: TableEncoder = estimator.table_
+    if table.is_identity_ and (numbers := _finite_numbers(estimator, X, dtype, order)) is not None:
+        return numbers
     X = _as_table(X, dtype, order)
     if _is_plain(X, None) and not table.levels_:
         X = _validated(
@@ -136,11 +140,39 @@ def read_table(estimator, X, *, dtype, order: str) -> np.ndarray:
             return table.fill(X) if has_missing(X) else X
         columns, kind = read_columns(X, narrow=True), X.dtype
     else:
-        _validated(estimator, X, skip_check_array=True, reset=False)
+        if not _has_known_names(estimator, X):
+            _validated(estimator, X, skip_check_array=True, reset=False)
         columns = read_columns(X, narrow=True)
-        check_array(np.zeros((len(columns[0]), 1)), estimator=estimator)
+        if len(columns[0]) == 0:
+            check_array(np.zeros((0, 1)), estimator=estimator)
         kind = _result_type(columns, dtype)
     return table.encode(columns, kind, order)
+
+
+def _finite_numbers(estimator, X, dtype, order: Any) -> np.ndarray | None:
+    """Return the matrix of an array that scikit-learn's checks would let pass; None: let them see.
+
+    They take longer than a forest takes for a row.
+    """
+    kinds = dtype if isinstance(dtype, list) else [dtype]
+    if (
+        type(X) is not np.ndarray
+        or X.dtype not in (np.float32, np.float64)
+        or X.ndim != 2
+        or len(X) == 0
+        or X.shape[1] != estimator.n_features_in_
+        or hasattr(estimator, "feature_names_in_")
+    ):
+        return None
+    with np.errstate(over="ignore", invalid="ignore"):
+        numbers = np.asarray(X, X.dtype if X.dtype in kinds else kinds[0], order)
+        return numbers if math.isfinite(numbers.sum()) else None
+
+
+def _has_known_names(estimator, X) -> bool:
+    """Whether a pandas DataFrame has the columns of training; other tables are looked at slowly."""
+    names = getattr(estimator, "feature_names_in_", None)
+    return names is not None and hasattr(X, "iloc") and X.columns.tolist() == names.tolist()
 
 
 def share_table(fitted, other) -> None:

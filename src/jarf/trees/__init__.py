@@ -17,6 +17,7 @@ from jarf.trees._growing import (
     tree_seeds,
 )
 from jarf.trees._links import LINKS, apply_link
+from jarf.trees._monotone import ordered_values
 from jarf.trees._readers import READERS, find_trees, read_trees
 from jarf.trees._targets import ClassTarget, NewtonTarget, ResponseTarget
 from jarf.trees._targets import Target as Target
@@ -46,6 +47,7 @@ __all__ = [
     "make_columns",
     "narrow",
     "nodes_of_words",
+    "ordered_values",
     "read_trees",
     "rotate_columns",
     "stream",

@@ -270,7 +270,8 @@ class Forest:
         sums = np.zeros((len(X), self.n_raw))
         for tree, root in enumerate(self.roots):
             sums += self.leaf_values(leaves[:, tree] + root)
-            yield apply_link(self.link, (sums / (tree + 1) if self.averaged else sums) + self.base)
+            raw = sums / (tree + 1) if self.averaged else sums
+            yield apply_link(self.link, raw + np.asarray(self.base))
 
     def sums(self, X: np.ndarray, n_jobs: int | None = None, skip: np.ndarray | None = None):
         """Sum the trees' leaf values: (n_rows, n_raw).
@@ -377,6 +378,9 @@ def _move(nodes: np.ndarray, to: np.ndarray, n_nodes: int, n_projections: int, n
 def _over_blocks(work: Any, shape: tuple[int, int], n_jobs: int | None) -> None:
     """Call ``work`` for every block of rows, in threads."""
     n_rows, n_columns = shape
+    if 0 < n_rows <= LEAST_ROWS and n_jobs != 0:  # joblib refuses 0
+        work(slice(0, n_rows))
+        return
     share = -(-n_rows // threads_of(n_jobs))
     size = max(LEAST_ROWS, min(MOST_ROWS, MOST_VALUES // max(n_columns, 1), share))
     blocks = [slice(at, min(at + size, n_rows)) for at in range(0, n_rows, size)]

@@ -21,9 +21,9 @@ from jarf.trees._forest import Forest, GrownTree, nodes_of_words
 from jarf.trees._targets import NewtonTarget, Target
 
 # Node sizes from which histograms are used instead of sorting: of a column, whose bins exist, and
-# of a direction, whose bins have to be made first.
+# of any candidate, with bins made for it in the node.
 HISTOGRAM_FROM = 1024
-SAMPLE_FROM = 32_768
+SAMPLE_FROM = 256
 # Rows of a bootstrap sample drawn at a time: every thread holds what it draws.
 DRAWN_AT_ONCE = 2**16
 

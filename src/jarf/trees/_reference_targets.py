@@ -54,8 +54,24 @@ class Gini:
         self.left_total = self.left_parts = 0.0
         self.right_parts = self.parts
 
+    @property
+    def bin_width(self) -> int:
+        return self.n_classes
+
+    def fill(self, codes: np.ndarray, n_bins: int) -> np.ndarray:
+        """Return the weight of each class in each bin."""
+        bins = np.zeros((n_bins, self.n_classes))
+        np.add.at(bins, (codes, self.classes), self.weights)
+        return bins
+
+    def move_bin(self, bin: np.ndarray) -> None:
+        for c in np.flatnonzero(bin).tolist():
+            self._move(c, float(bin[c]))
+
     def move_row(self, i: int) -> None:
-        c, weight = self.classes[i], float(self.weights[i])
+        self._move(self.classes[i], float(self.weights[i]))
+
+    def _move(self, c: int, weight: float) -> None:
         left = self.left[c]
         right = self.totals[c] - left
         self.left_parts += self.part(left + weight) - self.part(left)
@@ -118,6 +134,21 @@ class SquaredError:
     def all_right(self) -> None:
         self.left_total, self.left_sum = 0.0, np.zeros(self.n_outputs)
 
+    @property
+    def bin_width(self) -> int:
+        return 1 + self.n_outputs
+
+    def fill(self, codes: np.ndarray, n_bins: int) -> np.ndarray:
+        """Return weight and weighted responses of each bin."""
+        bins = np.zeros((n_bins, self.bin_width))
+        weighted = self.weights[:, None] * self.responses
+        np.add.at(bins, codes, np.column_stack([self.weights, weighted]))
+        return bins
+
+    def move_bin(self, bin: np.ndarray) -> None:
+        self.left_total += float(bin[0])
+        self.left_sum = self.left_sum + bin[1:]
+
     def move_row(self, i: int) -> None:
         self.left_total += float(self.weights[i])
         self.left_sum = self.left_sum + self.weights[i] * self.responses[i]
@@ -170,6 +201,19 @@ class Newton:
 
     def all_right(self) -> None:
         self.left = np.zeros((2, self.n_outputs))
+
+    @property
+    def bin_width(self) -> int:
+        return 2 * self.n_outputs
+
+    def fill(self, codes: np.ndarray, n_bins: int) -> np.ndarray:
+        """Return gradients and hessians of each bin."""
+        bins = np.zeros((n_bins, 2, self.n_outputs))
+        np.add.at(bins, codes, np.stack([self.g[self.rows], self.h[self.rows]], axis=1))
+        return bins
+
+    def move_bin(self, bin: np.ndarray) -> None:
+        self.left = self.left + bin
 
     def move_row(self, i: int) -> None:
         row = self.rows[i]

@@ -1,8 +1,8 @@
 """The grower and the predictor of ``native/`` in plain Python, under the same names.
 
 Slow and short: it says what the kernels compute. Candidates, arithmetic and ties are the same, so
-that trees come out the same; only the histograms of large nodes are missing, all are searched
-exactly. ``JARF_NO_NATIVE=1`` runs the forests on it.
+that trees come out the same; only the columns' own bins are missing, which native code uses in
+large nodes. ``JARF_NO_NATIVE=1`` runs the forests on it.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from jarf.trees._reference_proposals import (
     Sequence,
     SparseRandom,
 )
+from jarf.trees._reference_search import Search
 from jarf.trees._reference_targets import (
     Entropy,
     Gini,
@@ -63,7 +64,7 @@ __all__ = [
 
 
 class TrainingColumns(NamedTuple):
-    """The training matrix, one row a column; bins are not used."""
+    """The training matrix, one row a column; of the bins only their numbers are used."""
 
     values: np.ndarray
     codes: np.ndarray
@@ -100,8 +101,10 @@ def Limits(
     return SimpleNamespace(**locals())
 
 
-def bin_columns(*arrays: np.ndarray) -> None:
-    """Leave the bins empty: the reference searches exactly."""
+def bin_columns(values, codes, lowest, highest, n_bins) -> None:
+    """Count distinct values where they are few, as negative numbers; leave the bins empty."""
+    n_distinct = np.array([len(np.unique(column)) for column in values])
+    n_bins[:] = np.where(n_distinct <= lowest.shape[1], -n_distinct, lowest.shape[1])
 
 
 def RotatedColumns(values, starts, features, loadings) -> TrainingColumns:
@@ -112,19 +115,14 @@ def RotatedColumns(values, starts, features, loadings) -> TrainingColumns:
 
 
 def project(X: np.ndarray, features: Any, loadings: np.ndarray) -> np.ndarray:
-    """Add columns times their loadings in float32, one after the other."""
+    """Add columns times their loadings in double precision and round once to float32."""
     if len(features) == 1 and loadings[0] == 1:
         return X[:, features[0]]
-    values = loadings[0] * X[:, features[0]]
-    for feature, loading in zip(features[1:], loadings[1:], strict=True):
-        values = values + loading * X[:, feature]
-    return values
-
-
-def between(low: float, high: float) -> np.float32:
-    """Return a float32 t with low <= t < high."""
-    middle = np.float32(0.5 * float(low) + 0.5 * float(high))
-    return middle if middle < high else np.float32(low)
+    values = np.zeros(len(X))
+    for feature, loading in zip(features, loadings, strict=True):
+        values += float(loading) * X[:, feature].astype(np.float64)
+    with np.errstate(over="ignore"):
+        return values.astype(np.float32)
 
 
 class _Found(NamedTuple):
@@ -140,7 +138,7 @@ class _Grower:
     """One tree."""
 
     def __init__(self, columns, proposal, target, weights, seed, limits) -> None:
-        self.X = columns.values.T
+        self.X, self.n_bins = columns.values.T, columns.n_bins
         self.proposal, self.target, self.limits = proposal, target, limits
         whole = target.weigh(weights, limits.min_weight_fraction_leaf)
         self.min_gain = limits.min_impurity_decrease * whole
@@ -239,20 +237,23 @@ class _Grower:
         return min(self.limits.min_samples_leaf, len(self.X))
 
     def _search(self, values: np.ndarray, candidate: Any, best: _Found | None) -> _Found | None:
-        """Try every threshold between two neighbouring values."""
-        order = np.argsort(values, kind="stable")
-        ascending = values[order]
-        min_leaf, score = self._min_leaf, -math.inf if best is None else best.score
-        self.target.all_right()
-        for i in range(len(values) - min_leaf):
-            self.target.move_row(order[i])
-            if i + 1 < min_leaf or ascending[i] == ascending[i + 1]:
-                continue
-            here = self.target.split_score()
-            if here > score:
-                score = here
-                best = _Found(here, between(ascending[i], ascending[i + 1]), *candidate)
-        return best
+        score = -math.inf if best is None else best.score
+        search = Search(self.target, values, self._min_leaf, score)
+        if self._has_few_values(candidate, len(values)):
+            search.exact()
+        else:
+            search.run(self.limits.sample_from)
+        if search.threshold is None:
+            return best
+        return _Found(search.score, search.threshold, *candidate)
+
+    def _has_few_values(self, candidate: Any, n_rows: int) -> bool:
+        """Say whether native code has a bin for each value of the candidate."""
+        features, loadings = candidate
+        if len(features) > 1 or loadings[0] != 1 or len(self.n_bins) == 0:
+            return False
+        n_values = -self.n_bins[features[0]]
+        return 0 < n_values * self.target.bin_width <= 2 * n_rows
 
     def _split(self, rows: np.ndarray, node: int, found: _Found) -> Any:
         left = project(self.X[rows], found.features, found.loadings) <= found.threshold
