@@ -1,3 +1,5 @@
+import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.ensemble import ExtraTreesClassifier
@@ -14,6 +16,7 @@ from jarf.bench import (
     method_names,
     register_method,
 )
+from jarf.bench._own_table import own_table
 
 IRIS = load_iris(as_frame=True).frame
 TINY = {"methods": ["RF", "JARF"], "cv": 2, "repeats": 1, "n_trees": 3}
@@ -181,6 +184,26 @@ def test_the_page_says_what_to_do_next_with_code_that_runs(tmp_path):
         assert found.summary["advice"][0].startswith("Use ")
         assert "What to do next" in found.html()
         assert "import pandas as pd" in found.markdown()
+
+
+def test_the_code_converts_dates_and_amounts_as_the_comparison_did(tmp_path):
+    days = pd.Timestamp("2020-01-15 06:30") + pd.to_timedelta(np.arange(150) * 5, "D")
+    table = IRIS.assign(
+        iso=days.strftime("%Y-%m-%d"),
+        german=days.strftime("%d.%m.%Y %H:%M"),
+        paid=[f"{1000 + i},50 €".replace("1", "1.", 1) for i in range(150)],
+        change=["($2.50)", "$1,200.75"] * 75,
+        price=[f"{(i * 37) % 150}.5 %" for i in range(150)],
+    )
+    table.to_csv(tmp_path / "data.csv", index=False)
+    found = compare(tmp_path / "data.csv", "price", **TINY | {"methods": ["JF"]})
+    place = {}
+    exec(found.summary["code"], place)
+    used = own_table(tmp_path / "data.csv", "price")
+    assert {"iso (month)", "iso (weekday)", "german", "paid", "change"} <= set(used.X.columns)
+    for name in used.X.columns:
+        np.testing.assert_allclose(place["X"][name].to_numpy(float), used.X[name].to_numpy(float))
+    np.testing.assert_allclose(place["y"], used.y)
 
 
 def test_a_registered_method_has_no_code():

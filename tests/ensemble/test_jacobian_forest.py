@@ -192,7 +192,7 @@ def test_wrong_gradients_are_refused():
 
 
 def test_progress(capsys):
-    small(verbose=1).fit(X, y)
+    small(verbose=2).fit(X, y)
     shown = capsys.readouterr().err
     assert "round 1:" in shown
     for stage in ("race", "surrogates", "gradients", "fit"):
@@ -312,7 +312,7 @@ def test_without_axes_it_is_a_canonical_correlation_forest():
     canonical = JacobianForestClassifier(5, geometry="canonical", random_state=3).fit(X, y)
     published = CanonicalCorrelationForestClassifier(5, random_state=3).fit(X, y)
     np.testing.assert_array_equal(canonical.predict_proba(X), published.predict_proba(X))
-    with pytest.raises(ValueError, match="Without axes"):
+    with pytest.raises(ValueError, match="axes=False"):
         Geometry("nothing", axes=False)
 
 

@@ -82,7 +82,7 @@ def test_parts_that_are_missing_are_left_out(comparison):
     summary["errors"] = [{"method": EVIL, "error": "no", "fits": 3}]
     page = comparison_page(summary)
     assert "With fewer rows" not in page
-    assert "nothing can be rotated" in page
+    assert "so there are no directions" in page
     assert "more than 50 levels" in page
     assert "Fits that failed" in page
     assert EVIL not in page

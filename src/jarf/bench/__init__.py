@@ -1,4 +1,4 @@
-"""The benchmark: datasets, methods, protocol, experiments, stored rows."""
+"""The benchmark: datasets, methods, protocol, experiments and stored results."""
 
 from jarf.bench._budgets import BUDGETS, Budget, get_budget
 from jarf.bench._catalog import CLASSIFICATION, REGRESSION

@@ -45,6 +45,13 @@ class Budget:
         Most training rows of the experiment on theory.
     experiments : tuple of str
         What is run unless other experiments are named; empty for the paper's study.
+
+    Examples
+    --------
+    >>> from jarf.bench import get_budget
+    >>> budget = get_budget("standard")
+    >>> budget.repeats, budget.folds, budget.train_cap
+    (5, 2, 5000)
     """
 
     name: str
@@ -66,7 +73,7 @@ class Budget:
     public_cap: int | None = None
     public_repeats: int = 10
     sizes: tuple[int, ...] = (1000, 5000)
-    theory_rows: int = 8000
+    theory_rows: int = 4000
     experiments: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:

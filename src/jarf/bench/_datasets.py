@@ -1,4 +1,4 @@
-"""The registry of datasets: a name, a source and the facts a file must agree with."""
+"""The registry of datasets: a name, a source and the facts that a file must match."""
 
 from __future__ import annotations
 
@@ -38,7 +38,14 @@ class Table:
     source : str
         Where the rows came from, for the record.
     partial : bool
-        True when only a part of the registered rows was found.
+        Whether only a part of the registered rows was found.
+
+    Examples
+    --------
+    >>> from jarf.bench import get_dataset, load_table
+    >>> table = load_table(get_dataset("iris"))
+    >>> table.X.shape, table.y.shape
+    ((150, 4), (150,))
     """
 
     X: Any
@@ -99,7 +106,7 @@ class Dataset:
         Expected number of rows of each class. Only the counts are compared, since copies of a
         dataset spell its classes differently.
     openml_id : int or None
-        Where to download it from when no file is found.
+        Dataset to download if no file is found.
     licence, note : str
         Shown by ``jarf reproduce --list`` and on the page.
     load : callable or None
@@ -108,11 +115,11 @@ class Dataset:
         ``draw(seed, n_train, n_test) -> (train, test)`` for a simulation: every split is a new
         draw, so nothing is shared between splits.
     truth : callable or None
-        ``truth(X) -> labels`` that the best possible classifier names, for a simulation.
+        ``truth(X) -> labels`` of the best possible classifier, for a simulation.
     facts : mapping
         Numbers an experiment may need, such as the angle of a simulated boundary.
     split_key : str
-        What the splits depend on in addition to the seed; an empty text means the name.
+        What the splits depend on in addition to the seed; empty: the name.
     collection : str
         The set of tables it belongs to; an experiment runs on the tables of one collection.
     file : str
@@ -121,6 +128,13 @@ class Dataset:
         Where else to download a ``.tsv.gz`` file, and the checksum of the registered one.
     protocol : Protocol or None
         How a public benchmark splits it; None means repeated two-fold splits.
+
+    Examples
+    --------
+    >>> from jarf.bench import get_dataset
+    >>> iris = get_dataset("iris")
+    >>> iris.task, iris.n_rows
+    ('classification', 150)
     """
 
     name: str
@@ -231,20 +245,20 @@ def in_collection(collection: str) -> list[str]:
 
 
 def custom_datasets() -> list[str]:
-    """Names registered by the user, or registered anew."""
+    """Return the names of datasets that the user registered or replaced."""
     _fill()
     return [name for name, dataset in _REGISTRY.items() if _BUILT_IN.get(name) is not dataset]
 
 
 def add_datasets(datasets: Sequence[Dataset]) -> None:
-    """Take over entries of another process."""
+    """Add entries that another process registered."""
     _fill()
     _REGISTRY.update({dataset.name: dataset for dataset in datasets})
 
 
 @contextmanager
 def temporary_dataset(dataset: Dataset) -> Iterator[None]:
-    """Let jobs find a dataset by its name for a while."""
+    """Register a dataset for the duration of a block."""
     _fill()
     _REGISTRY[dataset.name] = dataset
     try:

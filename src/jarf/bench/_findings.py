@@ -1,4 +1,4 @@
-"""Who is ahead of whom, whether it is more than noise, and the answer in sentences."""
+"""Paired differences between methods, whether they exceed noise, and the answer in sentences."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = [
     "paired_methods",
 ]
 
-METRICS = {  # label, and which end is good
+METRICS = {  # label, and whether high or low is better
     "kappa": ("Cohen's kappa", "high"),
     "accuracy": ("accuracy", "high"),
     "macro_f1": ("macro F1", "high"),
@@ -51,7 +51,7 @@ LEVEL = 0.05
 
 
 def deciding_metric(task: str, metric: str | None) -> str:
-    """The metric asked for, or the usual one of the task; one of another task is an error."""
+    """Return the requested metric, or the task's default; a metric of another task is an error."""
     known = METRICS_OF[task]
     if metric is not None and metric not in known:
         raise TableError(f"the metric of {task} is one of {', '.join(known)}, not {metric!r}")
@@ -60,7 +60,7 @@ def deciding_metric(task: str, metric: str | None) -> str:
 
 @dataclass(frozen=True)
 class Pair:
-    """How far one method is ahead of another; positive is better whatever the metric."""
+    """The gain of one method over another; positive means better, whatever the metric."""
 
     first: str
     second: str
@@ -69,7 +69,7 @@ class Pair:
 
     @property
     def verdict(self) -> str:
-        """Whether the difference is more than noise, in words."""
+        """Say whether the difference is more than noise."""
         if self.p < LEVEL:
             return "more than noise"
         return "perhaps more than noise" if self.test.p < LEVEL else "within noise"
@@ -107,7 +107,7 @@ def answer(
     metric: str,
     races: dict[str, list[str]],
 ) -> list[str]:
-    """The finding in sentences, the most important first.
+    """Return the findings as sentences, the most important first.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def answer(
         if races.get(own):
             said.append(_race(own, races[own], named=pair is None))
     if metric in ("kappa", "r2") and scores[best] < 0.01:
-        said.append("No method does better than guessing: read nothing into their order.")
+        said.append("No method is better than guessing, so their order means nothing.")
     return said
 
 
@@ -156,20 +156,20 @@ def advice(
     metric: str,
     seconds: dict[str, float],
 ) -> list[str]:
-    """What to do next, in sentences.
+    """Return advice on what to do next, as sentences.
 
     Parameters
     ----------
     order, scores, pairs, metric
         As in `answer`.
     seconds : dict of str to float
-        Seconds of one fit, by method, the search for parameters included.
+        Seconds of one fit by method, including the parameter search.
     """
     best = order[0]
     if metric in ("kappa", "r2") and scores[best] < 0.01:
         return [
             "Do not choose a model yet: no method predicts this target better than guessing. Look "
-            "for columns that know more about it."
+            "for columns that carry more information about it."
         ]
     said = [f"Use {_word(best)} ({best})."]
     by_names = {frozenset((p.first, p.second)): p for p in pairs}
@@ -178,7 +178,7 @@ def advice(
     if close:
         said.append(
             f"The lead over {_listed(close)} is within noise: "
-            f"{'it' if len(close) == 1 else 'each of them'} may be as good on new rows."
+            f"{'it' if len(close) == 1 else 'each of them'} may be equally good on new rows."
         )
     if faster:
         quick = min(faster, key=lambda m: seconds[m])

@@ -1,4 +1,4 @@
-"""JARF as a method of the benchmark: the paper's recipe, its boosted form and all variants."""
+"""JARF as a method of the benchmark: the paper's version, its boosted form and all variants."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ __all__ = ["METHODS", "preconditioner_of"]
 
 
 def preconditioner_of(model: Any) -> Any:
-    """The fitted JacobianPreconditioner inside a fitted model of this file, or None."""
+    """Return the fitted JacobianPreconditioner inside a fitted model of this file, or None."""
     found = getattr(model, "preconditioner_", None)
     return found if hasattr(found, "ejop_") else None
 
 
 def _surrogate(setting: Setting, kind: str) -> Any:
-    """The model to differentiate. None means the library's default, the paper's forest."""
+    """Return the model to differentiate. None means the library's default, the paper's forest."""
     deep = forest(setting, n_estimators=100, max_features="sqrt")
     mlp = MLPClassifier if setting.classification else MLPRegressor
     return {
@@ -82,7 +82,7 @@ def _jarf(setting: Setting, final: str = "forest", **options: Any) -> Any:
 
 
 def _inspect(fit: Fit) -> dict[str, Any]:
-    """Quality of the surrogate on the test half, and how far its EJOP is from the default's."""
+    """Return the surrogate's test quality, and the distance of its EJOP to the default's."""
     inner = preconditioner_of(fit.model)
     if inner is None:
         return {}
@@ -135,7 +135,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
 
 
 def _with_directions(setting: Setting, **params: Any) -> Any:
-    """XGBoost behind JacobianFeatures, which decides for itself whether to append anything."""
+    """Return XGBoost with JacobianFeatures in front, which decides whether to append directions."""
     from jarf import JacobianFeatures
 
     judge = xgboost(setting, **{**params, "n_estimators": 50})
@@ -196,8 +196,8 @@ METHODS = (
         _jarf,
         variants=VARIANTS,
         inspect=_inspect,
-        note="the paper's method: the numeric columns are mixed by a matrix H, learned from how a "
-        "first forest reacts to each of them, and a random forest is fitted to the result",
+        note="the paper's method: the numeric columns are mixed by a matrix H, estimated from the "
+        "gradients of a surrogate forest, and a random forest is fitted to the result",
         recipe=jarf_recipe("JARF"),
     ),
     Method(
@@ -211,16 +211,16 @@ METHODS = (
         "XGB+J",
         _with_directions,
         tuned_as="XGB",
-        note="XGBoost with directions of the EJOP as further columns, if they help on held-out "
+        note="XGBoost with directions of the EJOP as additional columns, if they help on held-out "
         "training rows",
         requires=("xgboost",),
     ),
     Method(
         "JF",
         engine_forest("JacobianForest"),
-        note="our Jacobian forest: trees may cut along combinations of columns to which a first "
-        "model reacts; it checks on held-out training rows whether that helps, and else stays a "
-        "plain forest",
+        note="our Jacobian forest: trees may cut along combinations of columns, drawn from the "
+        "gradients of surrogate models, if that helps on held-out training rows; otherwise it "
+        "is a plain forest",
         recipe=jarf_recipe("JacobianForest"),
     ),
     *_boosters(),

@@ -1,4 +1,4 @@
-"""One fit of the study: its key, and how it becomes a row."""
+"""One fit of the study: its key, and the row that it produces."""
 
 from __future__ import annotations
 
@@ -37,7 +37,14 @@ _PACKAGES = (
 
 @dataclass(frozen=True, order=True)
 class Job:
-    """What one row is about. Experiments that need the same fit share the same job."""
+    """A fit to run. Experiments that need the same fit share the same job.
+
+    Examples
+    --------
+    >>> from jarf.bench import Job
+    >>> Job("iris", "RF", repeat=1).key
+    ('iris', 'RF', '', 1, 0, 0, 0)
+    """
 
     dataset: str
     method: str
@@ -53,7 +60,7 @@ class Job:
         return tuple(asdict(self).values())
 
     def tuning(self, each_split: bool) -> Job | None:
-        """The grid search this fit waits for, if any."""
+        """Return the grid search that this fit depends on, if any."""
         method = get_method(self.method)
         name = method.tuned_as or (self.method if method.grid else None)
         if name is None or self.variant == TUNING:
@@ -62,7 +69,7 @@ class Job:
         return Job(self.dataset, name, TUNING, *place, self.cap, self.seed)
 
     def row(self, **found: Any) -> ResultRow:
-        """What came out of this job, as the row to store."""
+        """Return the result of this job as a row to store."""
         now = time.strftime(WHEN, time.gmtime())
         return ResultRow(**asdict(self), versions=versions(), when=now, **found)
 
@@ -73,7 +80,7 @@ class Job:
 
 @lru_cache(maxsize=1)
 def versions() -> dict[str, str]:
-    """Versions of what decides a result."""
+    """Return the versions of the packages that affect a result."""
     found = {"python": platform.python_version()}
     for package in _PACKAGES:
         with contextlib.suppress(PackageNotFoundError):
@@ -100,7 +107,7 @@ def run_job(
 
 
 def _where(error: Exception) -> list[str]:
-    """The innermost calls of an error, without the folders of this machine."""
+    """Return the innermost calls of an error, without local folder names."""
     calls = traceback.extract_tb(error.__traceback__)[-6:]
     return [f"{Path(call.filename).name}:{call.lineno} {call.name}" for call in calls]
 
@@ -166,7 +173,8 @@ def _fit_and_score(method: Method, model: Any, split: Split, setting: Setting) -
         metrics = regression_metrics(split.y_test, predicted)
     times.update(_stages(model, times["total"]))
     extra = method.inspect(Fit(model, split, setting)) if method.inspect else {}
-    extra = {**extra, **_decisions(model)}
+    if getattr(model, "race_", None) is not None:
+        extra = {**extra, "geometry": model.race_.winner, **_chosen_numbers(model)}
     if split.bayes is not None:
         extra = {**extra, "bayes": round(split.bayes, 6)}
     return {
@@ -176,17 +184,15 @@ def _fit_and_score(method: Method, model: Any, split: Split, setting: Setting) -
     }
 
 
-def _decisions(model: Any) -> dict[str, Any]:
-    """What a forest or booster of ours decided on held-out training rows."""
-    if getattr(model, "race_", None) is None:
-        return {}
-    sizes = {name: getattr(model, f"{name}_", None) for name in ("min_samples_split", "n_iter")}
-    found = {"geometry": model.race_.winner, **sizes}
-    return {name: value for name, value in found.items() if value is not None}
+def _chosen_numbers(model: Any) -> dict[str, int]:
+    """What a forest or a booster of ours chose on held-out rows in addition to its geometry."""
+    names = {"min_samples_split": "min_samples_split_", "rounds": "n_iter_"}
+    found = {name: getattr(model, attribute, None) for name, attribute in names.items()}
+    return {name: int(value) for name, value in found.items() if value is not None}
 
 
 def _stages(model: Any, total: float) -> dict[str, float]:
-    """Seconds of the surrogate, the gradients and the rest, where the model has such stages."""
+    """Return the seconds of surrogate, gradients and the rest, if the model has such stages."""
     inner = preconditioner_of(model)
     if inner is None:
         return {"fit": total}

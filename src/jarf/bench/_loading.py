@@ -1,4 +1,4 @@
-"""From a name to rows: the data folder, the cache, OpenML; and the check of what was found."""
+"""Load a dataset by name: from the data folder, the cache or OpenML, and check it."""
 
 from __future__ import annotations
 
@@ -31,11 +31,21 @@ _DOWNLOAD_ERRORS = (OSError, ValueError, EOFError, KeyError, HTTPException, zlib
 
 
 class DatasetError(RuntimeError):
-    """A dataset cannot be found or is not what the registry says."""
+    """A dataset cannot be found or does not match the registry.
+
+    Examples
+    --------
+    >>> from jarf.bench import Dataset, DatasetError, load_table
+    >>> try:
+    ...     load_table(Dataset("nowhere", "regression"))
+    ... except DatasetError as error:
+    ...     print(str(error)[:16])
+    nowhere: no file
+    """
 
 
 def data_folder(folder: str | os.PathLike[str] | None = None) -> Path | None:
-    """The folder to search first: the argument, else ``JARF_DATA``, else None."""
+    """Return the folder to search first: the argument, else ``JARF_DATA``, else None."""
     chosen = folder or os.environ.get("JARF_DATA")
     if not chosen:
         return None
@@ -46,7 +56,7 @@ def data_folder(folder: str | os.PathLike[str] | None = None) -> Path | None:
 
 
 def cache_folder() -> Path:
-    """Where downloads are kept: ``JARF_CACHE``, else the user's cache folder."""
+    """Return the folder for downloads: ``JARF_CACHE``, else the user's cache folder."""
     root = os.environ.get("JARF_CACHE") or Path.home() / ".cache" / "jarf"
     return Path(root)
 
@@ -75,7 +85,7 @@ def load_table(
     Raises
     ------
     DatasetError
-        With the reason, when nothing is found or the facts disagree.
+        If nothing is found or the facts disagree; the message gives the reason.
     """
     if dataset.load is not None:
         return _checked(dataset, dataset.load())
@@ -94,7 +104,7 @@ def load_table(
 
 
 def _find(folder: Path | None, dataset: Dataset) -> Path | None:
-    """The file of a dataset in the folder, links followed but not out of it.
+    """Return the file of a dataset in the folder; links may not lead out of it.
 
     A table of PMLB may lie at its own path, directly in the folder, or as in PMLB's repository.
     """
@@ -122,7 +132,7 @@ def _read(path: Path) -> Table:
             frame = pd.read_parquet(path)
         else:
             frame = pd.read_csv(path, sep="\t" if path.name.endswith(".tsv.gz") else ",")
-    except Exception as error:  # whatever a reader says to a file that is not what it seems
+    except Exception as error:  # readers raise many kinds of errors for malformed files
         raise DatasetError(f"{path} cannot be read: {error}") from error
     if "target" not in frame.columns:
         raise DatasetError(f"{path} has no column named 'target'")
@@ -137,7 +147,7 @@ def _as_table(X: Any, y: Any, source: str) -> Table:
 
 
 def _checked(dataset: Dataset, table: Table) -> Table:
-    """Refuse what disagrees with the registry; mark what is only a part of it."""
+    """Reject a table that disagrees with the registry; mark one that is only a part of it."""
     n, d = table.X.shape
     where = f"{dataset.name} ({table.source})"
     if n != len(table.y):
@@ -225,7 +235,7 @@ def _keep(X: Any, y: Any, cache: Path, name: str) -> None:
 
 
 def _verify_checksum(path: Path) -> None:
-    """Refuse a download that has changed since, before anything reads it."""
+    """Reject a download that has changed since, before reading it."""
     record = path.with_suffix(".sha256")
     if record.is_file() and _sha256(path).encode() not in record.read_bytes():
         raise DatasetError(f"{path} does not match its checksum; delete it to download it again")

@@ -1,4 +1,4 @@
-"""The registry of methods: a name, a factory, a grid; and the users' way in."""
+"""The registry of methods: a name, a factory and a grid; users can add their own."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ TASKS = ("classification", "regression")
 
 @dataclass(frozen=True)
 class Setting:
-    """What a factory may want to know about the fit it builds an estimator for.
+    """What a factory may need to know about the fit that it builds an estimator for.
 
     Attributes
     ----------
@@ -42,11 +42,18 @@ class Setting:
     random_state : int
     n_jobs : int
     numeric : ndarray of bool
-        Which encoded columns a rotation may mix; the others are one-hot.
+        Encoded columns that a rotation may mix; the others are one-hot.
     n_train : int
         Training rows.
     slow_probes : int
-        Most probes for a surrogate that must be asked point by point.
+        Maximum number of probes for a surrogate that is evaluated point by point.
+
+    Examples
+    --------
+    >>> from jarf.bench import Setting, get_method
+    >>> forest = get_method("RF").build(Setting("regression", n_trees=20))
+    >>> forest.n_estimators
+    20
     """
 
     task: str
@@ -65,7 +72,15 @@ class Setting:
 
 @dataclass(frozen=True)
 class Fit:
-    """A fitted model and its split, handed to a method's ``inspect`` after the clock stopped."""
+    """A fitted model and its split, passed to a method's ``inspect`` after timing has ended.
+
+    Examples
+    --------
+    >>> from jarf.bench import Fit, Setting
+    >>> fit = Fit(model=None, split=None, setting=Setting("regression"))
+    >>> fit.setting.classification
+    False
+    """
 
     model: Any
     split: Any
@@ -89,13 +104,13 @@ class Method:
     variants : mapping
         Name of a variant to parameters of the factory.
     tasks : tuple of str
-        What it can predict; it takes no part in experiments on other tasks.
+        Tasks that it supports; it is left out of experiments on other tasks.
     inspect : callable or None
         ``inspect(fit) -> dict`` of further numbers for the row, outside the timing.
     note : str
         One sentence for people who do not know the method, shown by ``--list`` and on pages.
     requires : tuple of str
-        Packages that must be installed; without them the method is listed as left out.
+        Packages that must be installed; otherwise the method is listed as left out.
     recipe : Recipe or None
         Code with which a user builds the model outside the benchmark.
     measure : callable or None
@@ -103,6 +118,13 @@ class Method:
         place of fitting and scoring an estimator.
     collection : str
         If not empty, the only collection of datasets it runs on; it is then not listed.
+
+    Examples
+    --------
+    >>> from jarf.bench import get_method
+    >>> method = get_method("XGB")
+    >>> sorted(method.grid), method.requires
+    (['learning_rate', 'max_depth', 'reg_lambda'], ('xgboost',))
     """
 
     name: str
@@ -120,11 +142,11 @@ class Method:
 
     @property
     def missing(self) -> list[str]:
-        """Packages that it needs and that are not installed."""
+        """Return required packages that are not installed."""
         return [name for name in self.requires if find_spec(name) is None]
 
     def build(self, setting: Setting, variant: str = "", **params: Any) -> Any:
-        """The estimator of one fit."""
+        """Return the estimator of one fit."""
         if variant and variant not in self.variants:
             raise KeyError(f"{self.name} has no variant {variant!r}")
         options = dict(self.variants[variant]) if variant else {}
@@ -146,7 +168,7 @@ def register_method(
         Shown in tables.
     factory : callable, estimator class or estimator
         ``factory(setting, **params)`` that returns an estimator; or a scikit-learn class or
-        instance, which is used as it is with ``random_state``, and ``n_jobs``, filled in.
+        instance, which is used with ``random_state`` and ``n_jobs`` filled in.
     grid : mapping or None
         Parameters to tune inside the training half, and their values.
     **fields
@@ -191,7 +213,7 @@ class _Prototype:
 
     @property
     def tasks(self) -> tuple[str, ...]:
-        """What the estimator says it predicts; both, if it says nothing."""
+        """Return the task of the estimator; both if it does not declare one."""
         told = (is_classifier(self.estimator), is_regressor(self.estimator))
         return tuple(t for t, yes in zip(TASKS, told, strict=True) if yes) or TASKS
 
@@ -223,7 +245,7 @@ def method_names() -> list[str]:
 
 
 def not_installed(method: Method) -> str:
-    """What to say about a method whose packages are missing."""
+    """Return a note about a method whose packages are missing."""
     packages = " ".join(method.missing)
     verb = "is" if len(method.missing) == 1 else "are"
     return f"Left out: {method.name}, {packages} {verb} not installed (pip install {packages})."
@@ -242,7 +264,7 @@ def custom_methods() -> list[Method]:
 
 
 def add_methods(methods: Sequence[Method]) -> None:
-    """Take over entries of another process."""
+    """Add entries that another process registered."""
     _fill()
     _REGISTRY.update({method.name: method for method in methods})
 
@@ -263,7 +285,7 @@ def _fill() -> None:
 
 
 def load_plugin(spec: str) -> list[str]:
-    """Take methods from ``my_file.py`` or ``module:Class`` and return their new names.
+    """Register methods from ``my_file.py`` or ``module:Class`` and return their names.
 
     A file is run as Python and calls `register_method` or `register_dataset` itself. A class is
     registered under its own name.

@@ -34,7 +34,7 @@ def _matrix(X: Any) -> np.ndarray:
 
 
 def _on_matrix(model: Any) -> Any:
-    """A model that sees numbers only: flags of encoded levels as 0 and 1."""
+    """Return a model that sees numbers only: indicators of levels become 0 and 1."""
     return make_pipeline(FunctionTransformer(_matrix), model)
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import platform
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from jarf._native import is_native
+from jarf._progress import show
 from jarf.bench._budgets import Budget, get_budget
 from jarf.bench._catalog import SIMULATED
 from jarf.bench._datasets import custom_datasets, get_dataset, in_collection
@@ -38,7 +38,16 @@ _NOT_STORED = ("datasets", "folds", "max_levels", "experiments", "sizes", "theor
 
 @dataclass
 class Study:
-    """A planned run: its jobs, and what could not be planned."""
+    """A planned run: its jobs, and what was left out.
+
+    Examples
+    --------
+    >>> from jarf.bench import plan_study
+    >>> choice = {"only": ["classification"], "datasets": ["iris"], "methods": ["RF"]}
+    >>> study = plan_study("quick", **choice)
+    >>> study.experiments, {job.dataset for job in study.jobs}
+    (['classification'], {'iris'})
+    """
 
     budget: Budget
     experiments: list[str]
@@ -48,7 +57,7 @@ class Study:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What must stay the same when a results folder is used again."""
+        """The settings that must not change when a results folder is used again."""
         sizes = self.budget.as_dict()
         for name in _NOT_STORED:
             sizes.pop(name)
@@ -65,7 +74,7 @@ def plan_study(
     seed: int = 0,
     warn: Callable[[str], None] | None = None,
 ) -> Study:
-    """List the fits of a run; datasets that cannot be had are left out and named.
+    """List the fits of a run; datasets that cannot be loaded are left out, with a note.
 
     Parameters
     ----------
@@ -77,7 +86,7 @@ def plan_study(
         Folder searched first for data files.
     seed : int
     warn : callable or None
-        Told about each dataset that is left out.
+        Called for each dataset that is left out.
     """
     size = get_budget(budget) if isinstance(budget, str) else budget
     chosen = _chosen(only or size.experiments or None)
@@ -104,12 +113,12 @@ def plan_study(
             f"{_some(chosen)} with the methods asked for; leave out --datasets or --methods, or "
             "name others of jarf reproduce --list"
         )
-    jobs.sort(key=lambda job: job.repeat)  # a run that is stopped early has something of all
+    jobs.sort(key=lambda job: job.repeat)  # so that a stopped run covers all
     return Study(size, chosen, with_tunings(jobs, size), missing, seed)
 
 
 def _installed(names: list[str], warn: Callable[[str], None] | None) -> list[str]:
-    """The methods that can be run; the others are named."""
+    """Return the methods that can be run; the others are listed in a note."""
     methods = [get_method(name) for name in names]
     for method in methods:
         if method.missing and warn is not None:
@@ -152,7 +161,7 @@ def _chosen(wanted: Sequence[str] | None) -> list[str]:
 def _look(
     names: Sequence[str], data: str | None, warn: Callable[[str], None] | None
 ) -> tuple[dict[str, Facts], dict[str, str]]:
-    """Load every dataset once: its size, whether it has categories, or why it is missing."""
+    """Load every dataset once to find its size and categories, or why it is missing."""
     facts, missing = {}, {}
     for name in names:
         if get_dataset(name).simulated:
@@ -171,7 +180,7 @@ def _look(
 
 
 def environment() -> dict[str, Any]:
-    """What the rows of a start depend on besides the settings."""
+    """Return the environment that results depend on in addition to the settings."""
     return {
         "versions": versions(),
         "system": platform.system(),
@@ -197,7 +206,7 @@ def reproduce(
     Parameters
     ----------
     out : path
-        Results folder. A second call with the same folder and budget continues.
+        Results folder. A second call with the same folder and budget resumes.
     budget : {"quick", "standard", "full", "large"} or Budget
     jobs : int
         Fits at once, each with one thread. More than one starts processes: a script then needs
@@ -219,7 +228,7 @@ def reproduce(
 
     def say(text: str) -> None:
         if verbose:
-            print(text, file=sys.stderr, flush=True)
+            show(text)
 
     data = data or os.environ.get("JARF_DATA")
     study = plan_study(budget, data=data, warn=say, **selection)

@@ -1,4 +1,4 @@
-"""``jarf report``: the page, the figures and the tables of stored results."""
+"""``jarf report``: build page, figures and tables from stored results."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ def add_parser(subparsers: Any) -> None:
     """Add the sub-command."""
     parser = subparsers.add_parser(
         "report",
-        help="build the page of stored results",
-        description="Build index.html, figures and tables from stored results. Runs no fit.",
+        help="build a page from stored results",
+        description="Build index.html, figures and tables from stored results. Fits nothing.",
     )
     parser.add_argument("results", help="a results folder of jarf reproduce")
     parser.add_argument("--out", help="where to write (default: RESULTS/report)")

@@ -1,7 +1,7 @@
 """Geometry -> ensemble: the paper's estimators, and forests on one native engine.
 
-In the engine only the candidates that a node tries differ from forest to forest. Names outside
-``__all__`` are shared with other folders and may change between releases.
+The forests differ only in the candidates that a node tries. Names outside ``__all__`` are shared
+with other folders and may change between releases.
 """
 
 from jarf.ensemble._axes import AxisForestClassifier, AxisForestRegressor

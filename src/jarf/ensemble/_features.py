@@ -44,7 +44,7 @@ LEARN_ROWS = (1500, 4000)
 JUDGE_ROUNDS, JUDGE_LEAVES = 30, 8
 # Each direction is a dense column of the result.
 MOST_DIRECTIONS = 1000
-# Shorter than a forest's: its directions were measured with that.
+# Shorter than in the Jacobian forest; chosen by measurement.
 STEP = 0.5
 
 
@@ -52,15 +52,15 @@ class JacobianFeatures(TransformerMixin, BaseEstimator):
     """Append directions drawn from the expected Jacobian outer product: ``[X, X W]``.
 
     Half of the directions are leading eigenvectors of the EJOP of the surrogates, half are signed
-    sums of the gradients at a few random rows. Replacing the columns would take the axes away;
-    here a booster keeps them and may use the new ones where they help. An honest switch finds out
-    whether they do: on rows whose labels no surrogate saw, a model with them must beat the same
-    model without them by more than two standard errors (of squared error, or of a smooth form of
-    Cohen's kappa), or none are appended.
+    sums of the gradients at a few random rows. The original columns are kept, so a booster uses the
+    directions only if they help. A switch decides whether to append them: on held-out rows, whose
+    labels no surrogate saw, a model with them must beat the same model without them by more than
+    two standard errors (of squared error, or of a smooth form of Cohen's kappa), or none are
+    appended.
 
-    A table of more than numbers is encoded first, so that any model can take the result: one
-    column a level (target means for a category of many levels), missing numbers filled and a
-    second column with the missing ones set apart. Directions are made of numbers only.
+    A table with categories or missing values is encoded first, so that any model accepts the
+    result: one column per level (target means for a category of many levels), imputed numbers, and
+    a second column that marks the missing ones. Directions combine numeric columns only.
 
     Parameters
     ----------
@@ -76,14 +76,16 @@ class JacobianFeatures(TransformerMixin, BaseEstimator):
         Which columns are categories: those of text or category type, none, or names, indices
         or a mask.
     n_jobs : int, default=None
+        Threads. The result does not depend on them.
     random_state : int, RandomState instance or None, default=None
+        Seeds the surrogates, the held-out rows and the directions.
     verbose : int, default=0
+        0: silent. 1 or more: each stage of the fit with its time, written to stderr.
 
     Attributes
     ----------
     directions_ : ndarray of shape (n_encoded_features, n_directions)
-        Columns W, for the encoded ``X`` in standard deviations; no columns where the switch is
-        off.
+        The matrix W, for the encoded ``X`` in standard deviations; no columns if the switch is off.
     table_ : TableEncoder
         How ``X`` becomes numbers.
     mean_, scale_ : ndarray of shape (n_encoded_features,)
@@ -148,7 +150,7 @@ class JacobianFeatures(TransformerMixin, BaseEstimator):
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
-            Classes or numbers; :func:`sklearn.utils.multiclass.type_of_target` tells which.
+            Classes or numbers; :func:`sklearn.utils.multiclass.type_of_target` decides.
 
         Returns
         -------
@@ -161,8 +163,8 @@ class JacobianFeatures(TransformerMixin, BaseEstimator):
     def fit_transform(self, X: Any, y: Any) -> np.ndarray:
         """Fit, and append the directions to the training rows.
 
-        The same as ``fit`` and ``transform``, but for target means of categories of many levels:
-        those of a training row are made from other rows.
+        The same as ``fit`` and ``transform``, except for target means of categories of many levels:
+        those of a training row are computed from other rows.
 
         Parameters
         ----------
@@ -329,7 +331,7 @@ class JacobianFeatures(TransformerMixin, BaseEstimator):
         return self._appended(read_table(self, X, dtype=[np.float64, np.float32], order="C"))
 
     def get_feature_names_out(self, input_features=None):
-        """Names of the columns of the encoded ``X``, then ``jacobian0``, ``jacobian1``, ...
+        """Return the names of the encoded columns, then ``jacobian0``, ``jacobian1``, ...
 
         Parameters
         ----------
@@ -352,7 +354,7 @@ class JacobianFeatures(TransformerMixin, BaseEstimator):
 
 
 def draw_directions(gradients: list[np.ndarray], n_directions: int, rng) -> np.ndarray:
-    """Leading eigenvectors of the mean EJOP, then signed sums of eight random gradients.
+    """Return leading eigenvectors of the mean EJOP, then signed sums of eight random gradients.
 
     Parameters
     ----------
@@ -364,7 +366,7 @@ def draw_directions(gradients: list[np.ndarray], n_directions: int, rng) -> np.n
     Returns
     -------
     ndarray of shape (d, at most n_directions)
-        Unit columns; those of no length are left out.
+        Unit columns; columns of length zero are left out.
     """
     n, d = gradients[0].shape
     stacked = np.concatenate(gradients)

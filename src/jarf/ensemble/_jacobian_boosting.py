@@ -1,4 +1,4 @@
-"""Jacobian boosting: Newton boosting whose trees cut along surrogates' gradients as well."""
+"""Jacobian boosting: Newton boosting whose trees also cut along the gradients of surrogates."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from jarf.trees import Forest, apply_link
 
 @documented
 class JacobianBoostingClassifier(ClassifierMixin, JacobianBoosting):
-    """Gradient boosting whose cuts follow the gradients of models, where that helps.
+    """Gradient boosting whose cuts follow the gradients of models, if that helps.
 
     Every round grows one small tree on the gradients and hessians of the log loss; with several
-    classes its leaves hold one step for each. A node tries all plain axes and, beside them,
+    classes its leaves hold one step for each. A node tries all plain axes and, in addition,
     directions drawn from the gradients of surrogates and of the model so far, and the canonical
-    direction of its own residuals. Which of these it tries is the *geometry*: an honest race on
-    rows that neither trees nor surrogates saw chooses it, and finds the number of rounds. Then
-    all rows are used.
+    direction of its own residuals. The *geometry* determines which of these it tries. It is chosen
+    by a race on held-out rows that neither trees nor surrogates saw, which also finds the number of
+    rounds. The final model is fitted on all rows.
 
     Parameters
     ----------
@@ -244,7 +244,7 @@ class JacobianBoostingClassifier(ClassifierMixin, JacobianBoosting):
 
 @documented
 class JacobianBoostingRegressor(RegressorMixin, JacobianBoosting):
-    """Gradient boosting of responses whose cuts follow the gradients of models, where that helps.
+    """Gradient boosting of responses whose cuts follow the gradients of models, if that helps.
 
     See :class:`JacobianBoostingClassifier`.
 
@@ -252,9 +252,9 @@ class JacobianBoostingRegressor(RegressorMixin, JacobianBoosting):
     ----------
     loss : {"squared_error", "absolute_error", "huber", "quantile", "poisson", "gamma"}, \
 default="squared_error"
-        What is minimised. Leaves of "absolute_error", "huber" and "quantile" are refitted with
-        the rows they hold; "huber" is linear for the largest tenth of the residuals; "poisson"
-        and "gamma" predict the exponential of the trees' sum.
+        The loss. Leaves of "absolute_error", "huber" and "quantile" are refitted with the rows they
+        hold; "huber" is linear for the largest tenth of the residuals; "poisson" and "gamma"
+        predict the exponential of the trees' sum.
     quantile : float, default=None
         The quantile that ``loss="quantile"`` predicts.
     <boosting>
@@ -450,7 +450,7 @@ default="squared_error"
 
 
 class _Answers(RegressorMixin):
-    """A stand-in for an estimator: scorers ask it for answers by the number of the row."""
+    """Stands in for an estimator in scorers; rows are given by number."""
 
     def __init__(self, answers: np.ndarray):
         self.answers = answers

@@ -67,8 +67,8 @@ class _JacobianForest(BaggedForest):
         )
 
     def _choose(self, X, table: Table, target: Target, seed: int, stages: Stages) -> None:
-        """Set the geometries, and from how many rows nodes are split."""
-        if self.forest_.n_trees > 0:  # a warm start goes on as it began
+        """Set the geometries and ``min_samples_split_``."""
+        if self.forest_.n_trees > 0:  # a warm start keeps its geometries
             return
         vars(self).pop("race_", None)
         automatic = self.min_samples_split == "auto"
@@ -90,7 +90,7 @@ class _JacobianForest(BaggedForest):
         return self.geometries_[0]
 
     def _fixed_geometry(self) -> Geometry | None:
-        """Return the geometry asked for; None where a race decides."""
+        """Return the requested geometry; None if a race decides."""
         if isinstance(self.geometry, Geometry):
             return self.geometry
         if not isinstance(self.geometry, str) or self.geometry == "auto":
@@ -98,7 +98,7 @@ class _JacobianForest(BaggedForest):
         return GEOMETRIES[FAST if self.geometry == "fast" else self.geometry]
 
     def _racers(self) -> list[Geometry]:
-        """Return all geometries, or those asked for and plain axes."""
+        """Return all geometries, or the requested ones and plain axes."""
         if isinstance(self.geometry, str):
             return list(GEOMETRIES.values())
         asked = [PLAIN]
@@ -135,7 +135,7 @@ class _JacobianForest(BaggedForest):
             return RaceResult((PLAIN.name,), [], reason=reason)
         geometries = self._racers()
         if n_candidates(self.max_features, X.shape[1]) >= X.shape[1]:
-            # All trees of "whole" would be alike.
+            # All trees of "whole" would be identical.
             geometries = [g for g in geometries if g.bootstrap or not g.is_plain]
         tracks = [
             self._track(X, table, target, learn, score, geometries, seed, f"split {number}")
@@ -147,12 +147,12 @@ class _JacobianForest(BaggedForest):
             lambda geometry: [track(geometry) for track in tracks],
             ScoredRows.of(X[scored], table.weights[scored]),
             self.n_jobs,
-            stages.note,
+            stages.detail,
             SIZES if self.min_samples_split == "auto" else (),
         )
 
     def _track(self, X, table, target, learn, score, geometries, seed: int, split: str):
-        """Return what makes the pilots of one split: surrogates saw only its learning rows."""
+        """Return a function that makes pilots of one split from its learning rows only."""
         part, labels = table.only(learn), target.only(learn)
         fitted = fit_sources(needed_sources(geometries), part, labels, seed, split, self.n_jobs)
         gradients = Gradients.at(fitted, part, labels, self.n_jobs)
@@ -199,11 +199,11 @@ _CONSTRAINTS: dict[str, list[Any]] = {
 class JacobianForestClassifier(ForestClassifierMixin, _JacobianForest):
     """A forest whose cuts follow the gradients of surrogate models, where that helps.
 
-    A node tries plain axes and, beside them, directions drawn from the local expected Jacobian
-    outer product: signed sums of the surrogates' gradients at a few random rows of the node. Which
-    surrogates, how sparse the directions are and how axes are drawn is the *geometry*. An honest
-    race on rows whose labels no surrogate saw chooses it; plain axes win ties, so that the forest
-    is a plain one where nothing better was found.
+    A node tries plain axes and, in addition, directions drawn from the local expected Jacobian
+    outer product: signed sums of the surrogates' gradients at a few random rows of the node. The
+    *geometry* determines the surrogates, the sparsity of directions and how axes are drawn. It is
+    chosen by a race on held-out rows, whose labels no surrogate saw. Plain axes win ties, so the
+    result is a plain random forest unless something better was found.
 
     Parameters
     ----------
@@ -240,8 +240,8 @@ class JacobianForestClassifier(ForestClassifierMixin, _JacobianForest):
 
     Notes
     -----
-    There is no out-of-bag score: directions have seen every training label, so it would promise too
-    much. The losses in ``race_`` are honest.
+    There is no out-of-bag score: directions have seen every training label, so it would be too
+    optimistic. The losses in ``race_`` are computed on held-out rows.
 
     Examples
     --------

@@ -137,7 +137,7 @@ class Scored:
         As the loss takes it.
     weights : ndarray of shape (n,)
     measure : callable, default=None
-        ``measure(raw, y, weights) -> float``, the less the better; None: the loss.
+        ``measure(raw, y, weights) -> float``, lower is better; None: the loss.
     """
 
     X: np.ndarray
@@ -153,7 +153,7 @@ class Scored:
 
 
 class Rounds:
-    """A booster that grows round by round, and what it answers at rows held out.
+    """A booster that grows round by round, and its predictions at held-out rows.
 
     Parameters
     ----------
@@ -262,7 +262,7 @@ class Rounds:
             self._add(self._finished(tree, steps, weights))
 
     def _one_sum(self, steps: NewtonTarget) -> NewtonTarget:
-        """Add the gradients of several outputs with random factors: what splits are judged by.
+        """Add the gradients of several outputs with random factors, to evaluate splits.
 
         Over the rounds all outputs have their turn. Leaves hold the steps of every output.
         """

@@ -1,4 +1,4 @@
-"""The classes that a model file may hold: this list is all that loading can make."""
+"""The classes that a model file may contain; loading creates no others."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _COLUMNS = {"n_features_in_": "count", "feature_names_in_": "texts"}
 
 
 def describe(value: Any) -> tuple[str, dict] | None:
-    """Take an object of a listed class apart."""
+    """Return the name and the state of an object of a listed class."""
     name = type(value).__name__
     kind = kinds().get(name)
     if kind is None or kind.cls is not type(value):
@@ -44,7 +44,7 @@ def describe(value: Any) -> tuple[str, dict] | None:
 
 
 def build(name: str, state: dict, budget: Budget) -> Any:
-    """Put an object of a listed class together; any other class is refused."""
+    """Restore an object of a listed class; any other class is rejected."""
     kind = kinds().get(name)
     if kind is None:
         raise UnsoundFile(f"it names the class {name!r}, which is not among those that are loaded")
@@ -53,7 +53,7 @@ def build(name: str, state: dict, budget: Budget) -> Any:
 
 @cache
 def kinds() -> dict[str, Kind]:
-    """All listed classes by name; XGBoost's where it is installed."""
+    """Return all listed classes by name, including XGBoost's if it is installed."""
     listed = [*_parts(), *table_kinds(), *_estimators(), *_sklearn(), *_xgboost()]
     return {kind.cls.__name__: kind for kind in listed}
 
@@ -109,7 +109,7 @@ def _parts() -> list[Kind]:
 
 
 class _ForestKind(Kind):
-    """Nodes lie in the file as four 32-bit words each."""
+    """Nodes are stored in the file as four 32-bit words each."""
 
     def state(self, value: Forest) -> dict[str, Any]:
         return {**super().state(value), "nodes": value.words()}

@@ -24,10 +24,10 @@ PREDICTION, TRANSFORMED = "output_prediction", "output_transformed"
 def export_onnx(model, path=None):
     """Write a fitted model with the standard operators of ONNX (ai.onnx 17, ai.onnx.ml 3).
 
-    The graph takes the table as the model does: it fills missing values, encodes categories, maps
-    by H and walks the trees. Cuts are compared in float32 with the model's own rounding, so that
-    rows reach the same leaves; leaf values are float32, probabilities agree to about 1e-7 and
-    responses to about 1e-7 of their spread.
+    The graph accepts the raw table, as the model does: it imputes missing values, encodes
+    categories, multiplies by H and evaluates the trees. Cuts are compared in float32 with the
+    model's own rounding, so that rows reach the same leaves; leaf values are float32, probabilities
+    agree to about 1e-7 and responses to about 1e-7 of their spread.
 
     Parameters
     ----------
@@ -41,10 +41,10 @@ def export_onnx(model, path=None):
     -------
     onnx.ModelProto
         Inputs: one double matrix "X"; or, where the table has text columns, one input of shape
-        (n_rows, 1) a column, named like it: strings for text, doubles for the rest. A missing
+        (n_rows, 1) per column, with its name: strings for text, doubles for the rest. A missing
         number is NaN, a missing text the empty string; booleans are 0 and 1. See
-        :func:`onnx_inputs`. Outputs: "output_label" and "output_probabilities";
-        "output_prediction" of a regressor; "output_transformed".
+        :func:`onnx_inputs`. Outputs: "output_label" and "output_probabilities"; "output_prediction"
+        of a regressor; "output_transformed".
 
     Notes
     -----

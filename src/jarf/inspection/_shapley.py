@@ -15,25 +15,36 @@ from jarf.inspection._models import MixedRows, answers, check_model, column_name
 # Tables of at most this many columns are explained exactly.
 EXACT_UP_TO = 10
 MOST_EXACT = 16
-# So many mixed rows are predicted at a time.
+# Number of mixed rows that are predicted at a time.
 BLOCK_ROWS = 20_000
 
 
 @dataclass(frozen=True)
 class ShapleyValues:
-    """What each original column adds to the prediction of each row.
+    """Contribution of each original column to the prediction of each row.
 
     Parameters
     ----------
     values : ndarray of shape (n_samples, n_features) or (n_samples, n_features, n_classes)
-        For a classifier, of every class's probability; for several responses, of each.
+        For a classifier, one per class probability; for several responses, one per response.
     base_values : float or ndarray of shape (n_classes,)
         Mean prediction over the background; ``base_values + values.sum(axis=1)`` is the
         prediction.
     standard_errors : ndarray, like ``values``
-        Of the sampling of orders; zero where values are exact.
+        Sampling error of random orders; zero if values are exact.
     exact : bool
     feature_names : ndarray of str
+
+    Examples
+    --------
+    >>> from jarf import AxisForestRegressor
+    >>> from jarf.inspection import shapley_values
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = AxisForestRegressor(5, random_state=0).fit(X[:, :3], y)
+    >>> found = shapley_values(model, X[:4, :3], X[::40, :3])
+    >>> found.values.shape, found.exact
+    ((4, 3), True)
     """
 
     values: np.ndarray
@@ -55,8 +66,8 @@ def shapley_values(
     """Explain predictions by Shapley values of the original columns.
 
     The value of a set of columns is the mean prediction of rows that take these columns from the
-    row to be explained and all others from a background row (*interventional* Shapley values).
-    A column of the user's table is one player, however many outputs it was encoded to.
+    row to be explained and all others from a background row (*interventional* Shapley values). A
+    column of the user's table is one player, however many encoded columns it has.
 
     Parameters
     ----------
@@ -67,10 +78,10 @@ def shapley_values(
     background : array-like or DataFrame of shape (n_background, n_features)
         Rows to compare with; 20 to 100 training rows are usual. The cost grows with their number.
     n_permutations : int, default=2
-        Where values are sampled: random orders of the columns for *each* background row, at least
+        If values are sampled: number of random orders of the columns per background row, at least
         two; every order is used together with its reverse.
     exact : bool or "auto", default="auto"
-        True adds up all subsets of columns (16 columns at most): 2^d predictions for each pair of
+        True sums over all subsets of columns (16 columns at most): 2^d predictions for each pair of
         a row and a background row. False samples orders. "auto" is exact up to 10 columns.
     random_state : int, RandomState instance or None, default=None
         Draws the orders.
@@ -156,7 +167,7 @@ def _n_outputs(model) -> int:
 
 
 def _subset_weights(subsets: np.ndarray) -> np.ndarray:
-    """How often the worth of each subset counts for each column, with its sign."""
+    """Return the signed weight of each subset's value for each column."""
     d = subsets.shape[1]
     sizes = subsets.sum(axis=1)
     chance = np.array([factorial(s) * factorial(d - s - 1) / factorial(d) for s in range(d)])

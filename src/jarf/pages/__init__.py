@@ -1,4 +1,4 @@
-"""Plain summaries -> HTML pages, Markdown and figures. Knows nothing of studies and stored rows."""
+"""Plain summaries -> HTML pages, Markdown and figures, independent of studies and stored rows."""
 
 from jarf.pages._compare import comparison_markdown, comparison_page
 from jarf.pages._compare_figures import draw_comparison

@@ -20,7 +20,7 @@ __all__ = [
     "subplots",
 ]
 
-INK = "#1b1f24"  # becomes the page's text colour in the inline form
+INK = "#1b1f24"  # replaced by the page's text colour in inline SVG
 GRID = "#8b949e"
 _COLOURS = {
     "RF": "#6e7781",
@@ -86,7 +86,7 @@ def method_marker(name: str) -> str:
 
 @contextmanager
 def drawing() -> Iterator[Any]:
-    """Matplotlib without a screen, with our defaults and repeatable SVG."""
+    """Set up matplotlib without a screen, with our defaults and reproducible SVG."""
     import matplotlib
 
     settings: dict[Any, Any] = {
@@ -121,7 +121,7 @@ def drawing() -> Iterator[Any]:
 
 
 def subplots(*args: Any, **kwargs: Any) -> Any:
-    """A figure of its own, without pyplot, and its axes."""
+    """Return a new figure and its axes, without pyplot."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -170,7 +170,7 @@ def method_legend(figure: Any, methods: list[str]) -> None:
 
 
 class Painter:
-    """A figure under construction, with the words to show over its points.
+    """A figure under construction, with the hover texts of its marks.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ class Painter:
         self.tips: dict[str, dict[str, str]] = {}
 
     def tag(self, artist: Any, tip: str = "", method: str = "", dataset: str = "") -> Any:
-        """Give an artist a hover text, and names that the page's filters know."""
+        """Give an artist a hover text, and names for the page's filters."""
         gid = f"tip-{len(self.tips)}"
         artist.set_gid(gid)
         found = {"data-tip": tip, "data-method": method, "data-dataset": dataset}

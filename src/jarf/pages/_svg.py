@@ -1,4 +1,4 @@
-"""A finished figure as PNG, as SVG, and as SVG that takes part in the page."""
+"""Write a finished figure as PNG, SVG, or SVG for inclusion in a page."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def save_themed(painter: Painter, folder: Path, on_dark: Mapping[str, str]) -> l
 
 
 def inline_svg(painter: Painter) -> str:
-    """SVG for the page: text in the page's colour, hover texts and filter names as attributes.
+    """Return SVG for the page, with the page's text colour, hover texts and filter names.
 
     Everything is written by the XML library, which escapes what came from users.
     """

@@ -1,4 +1,4 @@
-"""Tables, figures and a page out of stored results; nothing is run here."""
+"""Tables, figures and a page from stored results; nothing is fitted here."""
 
 from jarf.pages import (
     Painter,

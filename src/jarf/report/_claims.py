@@ -1,4 +1,4 @@
-"""The claims of the paper, each with a verdict from stored rows and its evidence."""
+"""The claims of the paper, each with a verdict and evidence from stored rows."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ __all__ = ["HOLDS", "NOT_HERE", "PART", "UNTESTED", "Claim", "below", "judge"]
 def judge(
     results: Results, tables: Tables, claims: Sequence[Claim] | None = None
 ) -> list[dict[str, str]]:
-    """Every claim (those of the paper) with its verdict and evidence."""
+    """Return every claim (by default the paper's) with its verdict and evidence."""
     judged = []
     for claim in CLAIMS if claims is None else claims:
         try:
             verdict, evidence = claim.judge(results, tables)
         except (KeyError, ZeroDivisionError, ValueError):  # a number it needs was not run
-            verdict, evidence = UNTESTED, "The fits this needs are not among the results."
+            verdict, evidence = UNTESTED, "The required fits are not among the results."
         judged.append(
             {
                 "claim": claim.text,
@@ -51,7 +51,7 @@ def _value(tables: Tables, table: str, row: str, column: str) -> float:
 
 
 def _wins(results: Results, task: str) -> tuple[int, int, int]:
-    """Datasets JARF is best on, datasets, and methods compared (JARF-XGB and later ones aside)."""
+    """Count the datasets that JARF is best on, all datasets, and the methods compared."""
     rivals = ("RF", "RotF", "CCF", "SPORF", "XGB", "PCA+RF", "LDA+RF", "JARF")
     datasets = results.datasets(task)
     methods = [m for m in rivals if m in results.methods(datasets)]
@@ -79,7 +79,7 @@ def _best_regression(results: Results, tables: Tables) -> Verdict:
 def below(
     results: Results, ours: str, base: str, tasks: Sequence[str], digits: int
 ) -> tuple[list[str], list[float]]:
-    """Where a method is below another by more than one s.e., and its mean leads everywhere."""
+    """Find where a method is below another by more than one s.e., and its mean differences."""
     named, means = [], []
     for task in tasks:
         for dataset in results.datasets(task):
@@ -130,7 +130,7 @@ def _boosted(results: Results, tables: Tables) -> Verdict:
 def _cost(results: Results, tables: Tables) -> Verdict:
     ratio = _value(tables, "times", "JARF", "ratio")
     grade = HOLDS if ratio <= 1.75 else PART if ratio <= 2.5 else NOT_HERE
-    return grade, f"Median of JARF's fit time over RF's on the same splits: {ratio:.2f}."
+    return grade, f"Median ratio of JARF's fit time to RF's on the same splits: {ratio:.2f}."
 
 
 def _faster(results: Results, tables: Tables) -> Verdict:
@@ -139,11 +139,11 @@ def _faster(results: Results, tables: Tables) -> Verdict:
     found = {m: cells[m, "ratio"].value for m in OBLIQUE if (m, "ratio") in cells}
     text = ", ".join(f"{m} {ratio:.2f}" for m, ratio in found.items())
     grade = graded(sum(ratio > own for ratio in found.values()), len(found), 0)
-    return grade, f"Fit time over RF's: JARF {own:.2f}, {text}. All on our engine, one thread."
+    return grade, f"Fit time relative to RF: JARF {own:.2f}, {text}. One thread, our engine."
 
 
 def _angles(results: Results, tables: Tables) -> Verdict:
-    """JARF best at 30 degrees and more."""
+    """Evaluate: JARF is best at 30 degrees and more."""
     datasets = [d for d in results.datasets(simulated=True) if not d.endswith("-a15")]
     methods = results.methods(datasets)
     rivals = [m for m in methods if m in ("RF", "XGB", "PCA+RF", "LDA+RF", *OBLIQUE, "JARF")]
@@ -158,7 +158,7 @@ def _angles(results: Results, tables: Tables) -> Verdict:
 
 
 def _degrade(results: Results, tables: Tables) -> Verdict:
-    """RF and XGB lose with the angle."""
+    """Evaluate: RF and XGB degrade as the angle grows."""
     falls, texts = [], []
     for method in ("RF", "XGB"):
         for d in (10, 50, 100):
@@ -170,7 +170,7 @@ def _degrade(results: Results, tables: Tables) -> Verdict:
 
 
 def _aligned(results: Results, tables: Tables) -> Verdict:
-    """Do split normals lie closer to the EJOP space than random directions?"""
+    """Evaluate: split normals lie closer to the EJOP eigenspace than random directions."""
     above = total = 0
     gaps = []
     for dataset in results.datasets():
@@ -182,8 +182,9 @@ def _aligned(results: Results, tables: Tables) -> Verdict:
                 above += gaps[-1] > 0.1
                 total += 1
     return graded(above, total), (
-        f"At k = 5 (or d/2 if smaller) the median normal lies in the EJOP space by more than 0.1 "
-        f"above chance in {above} of {total} dataset and forest pairs; median excess "
+        f"At k = 5 (or d/2 if smaller) the median alignment of split normals with the EJOP "
+        f"eigenspace exceeds chance by more than 0.1 in {above} of {total} pairs of dataset and "
+        "forest; median excess "
         f"{number(float(np.median(gaps)), 3, signed=True)}."
     )
 
@@ -213,7 +214,7 @@ def _tenth(results: Results, tables: Tables) -> Verdict:
 def _family(results: Results, tables: Tables) -> Verdict:
     spread = _value(tables, "surrogate-family", "Max diff", "JARF kappa")
     grade = HOLDS if spread <= 0.004 else PART if spread <= 0.02 else NOT_HERE
-    return grade, f"Largest difference in mean kappa to the RF surrogate: {number(spread, 4)}."
+    return grade, f"Largest difference in mean kappa from the RF surrogate: {number(spread, 4)}."
 
 
 def _eigenspaces(results: Results, tables: Tables) -> Verdict:
@@ -233,7 +234,7 @@ def _eigenspaces(results: Results, tables: Tables) -> Verdict:
 def _quality(results: Results, tables: Tables) -> Verdict:
     spread = _value(tables, "surrogate-quality-classification", "Max diff", "JARF kappa")
     r2 = tables["surrogate-quality-regression"].cells.get(("Max diff", "JARF R2"))
-    text = f"Largest difference to the default: {number(spread, 4)} in kappa"
+    text = f"Largest difference from the default: {number(spread, 4)} in kappa"
     if r2 is not None:
         text += f", {number(r2.value, 4)} in R²"
     worst = max(spread, r2.value if r2 is not None else 0.0)

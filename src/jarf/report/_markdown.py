@@ -1,4 +1,4 @@
-"""Results in Markdown: the headline table of a README, all tables for the documentation."""
+"""Results in Markdown: the headline table of a README, and all tables for the documentation."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["headline_markdown", "tables_markdown"]
 
 
 def headline_markdown(folder: str | os.PathLike[str]) -> str:
-    """The short table for a README: mean score, rank and time of each method."""
+    """Return the short table for a README: mean score, rank and time of each method."""
     summary = summarise(folder)
     tables = {t["id"]: t for e in summary["experiments"] for t in e["tables"]}
     names = {facts["name"] for facts in summary["datasets"]}
@@ -29,7 +29,7 @@ def headline_markdown(folder: str | os.PathLike[str]) -> str:
         ("times", None, "ratio", 2),
     )
     lines = [
-        "| method | mean kappa | mean rank | mean R² | mean rank | fit time, times RF |",
+        "| method | mean kappa | mean rank | mean R² | mean rank | fit time / RF |",
         "|---|---|---|---|---|---|",
     ]
     for method in (m["name"] for m in summary["methods"]):
@@ -42,11 +42,11 @@ def headline_markdown(folder: str | os.PathLike[str]) -> str:
 
 
 def tables_markdown(folder: str | os.PathLike[str]) -> str:
-    """Verdicts and all tables, for the documentation."""
+    """Return verdicts and all tables, for the documentation."""
     summary = summarise(folder)
     parts = ["### The paper's claims", "", *_judged(summary["claims"])]
     if summary["goals"]:
-        parts += ["", "### The same asked of our own forest (JF)", "", IN_SIGHT, ""]
+        parts += ["", "### Goals for our own forest (JF)", "", IN_SIGHT, ""]
         parts += _judged(summary["goals"])
     for experiment in summary["experiments"]:
         parts += ["", f"### {experiment['title']}", ""]
@@ -77,7 +77,7 @@ def _headline_note(summary: dict[str, Any], paper: bool) -> str:
     )
     run = summary["run"]
     text = (
-        f"Ours{' (the paper in brackets)' if paper else ''}. Budget {run.get('name')}, "
+        f"Ours{' (the paper in parentheses)' if paper else ''}. Budget {run.get('name')}, "
         f"{run.get('repeats')} x 2 splits, at most {run.get('train_cap') or 'all'} training rows, "
         f"{run.get('n_trees')} trees. Claims of the paper: {verdicts}. "
         f"{summary['unfinished']} {' '.join(left_out)}"

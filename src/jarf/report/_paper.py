@@ -1,4 +1,4 @@
-"""The paper's printed numbers, and how a table of ours is set beside them."""
+"""The paper's printed numbers, and their place next to ours in a table."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def paper_cell(table: str, row: str, column: str) -> dict[str, Any] | None:
 
 
 def paper_reference(table: str) -> str:
-    """Where in the paper the numbers of a table stand, or an empty text."""
+    """Return where in the paper the numbers of a table are, or an empty string."""
     return _paper().get(table, {}).get("reference", "")
 
 
 def beside_paper(table: ResultTable) -> dict[str, Any]:
-    """A plain dict of a table, each cell with our number, the paper's and the difference."""
+    """Return a table as a plain dict, each cell with our number, the paper's and the difference."""
     made = {**table.as_dict(), "reference": paper_reference(table.id)}
     for row in made["rows"]:
         cells = {c.key: _joined(table.id, row["key"], c.key, row["cells"]) for c in table.columns}

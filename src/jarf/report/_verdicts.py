@@ -17,7 +17,7 @@ Tables = dict[str, ResultTable]
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence of the paper, where it stands, and the function that judges it."""
+    """A claim of the paper, its place there, and the function that evaluates it."""
 
     text: str
     where: str
@@ -26,7 +26,7 @@ class Claim:
 
 
 def graded(good: int, total: int, enough: float = 0.5) -> str:
-    """Holds if all, in part if more than a share, else not."""
+    """Return "holds" if all, "in part" if more than a share, else "does not hold"."""
     if total == 0:
         raise KeyError("nothing to count")
     return HOLDS if good == total else PART if good > enough * total else NOT_HERE

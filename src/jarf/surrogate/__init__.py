@@ -1,4 +1,4 @@
-"""Any model -> outputs: the surrogate whose Jacobian is estimated."""
+"""Surrogates: the models whose Jacobian is estimated."""
 
 from jarf.surrogate._kernel import KernelSurrogateClassifier, KernelSurrogateRegressor
 from jarf.surrogate._model import (

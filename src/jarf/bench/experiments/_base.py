@@ -1,4 +1,4 @@
-"""What an experiment is: jobs to run, and tables out of stored rows."""
+"""An experiment: jobs to run, and tables computed from stored rows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["Cell", "Column", "Experiment", "Facts", "Plan", "ResultTable", "Resu
 
 @dataclass(frozen=True)
 class Facts:
-    """What the planning needs to know of a loaded dataset."""
+    """What planning needs to know about a loaded dataset."""
 
     n_rows: int
     one_hot: bool
@@ -31,7 +31,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a run was asked for."""
+    """What was requested for a run."""
 
     budget: Budget
     facts: Mapping[str, Facts]
@@ -64,7 +64,7 @@ class Plan:
         repeats: int | None = None,
         cap: int | None = None,
     ) -> Iterator[Job]:
-        """One job per split; none if the method was not asked for or has another task."""
+        """List one job per split; none if the method was not requested or has another task."""
         if method not in self.methods:
             return
         known, runs = get_dataset(dataset), get_method(method)
@@ -115,8 +115,8 @@ class Row:
 class Column:
     """A column of a table.
 
-    ``better`` says which end is good: "high", "low" or "". ``name`` is the method or dataset it
-    belongs to, if that is not the key.
+    ``better`` is "high", "low" or "". ``name`` is the method or dataset it belongs to, if that is
+    not the key.
     """
 
     key: str
@@ -129,7 +129,14 @@ class Column:
 
 @dataclass
 class ResultTable:
-    """Numbers by row and column, with what a reader must know about them."""
+    """Numbers by row and column, with notes for the reader.
+
+    Examples
+    --------
+    >>> from jarf.bench import ResultTable
+    >>> ResultTable("scores", "Scores", [], [], {}).as_dict()["title"]
+    'Scores'
+    """
 
     id: str
     title: str
@@ -184,7 +191,7 @@ class ResultTable:
 
 
 def _mark_best(column: dict[str, Any], cells: list[dict[str, Any] | None]) -> None:
-    """Mark the best cells of a column, as far as its digits tell."""
+    """Mark the best cells of a column, compared at the digits shown."""
     values = {place: round(c["ours"], column["digits"]) for place, c in enumerate(cells) if c}
     top = max if column["better"] == "high" else min
     for place, value in values.items():
@@ -203,7 +210,7 @@ class Experiment:
         For ``--only``.
     title : str
     paper : str
-        What of the paper it repeats.
+        The part of the paper that it repeats.
     plan : callable
         ``plan(plan) -> jobs``.
     tables : callable
@@ -214,6 +221,12 @@ class Experiment:
         What it runs unless methods are named; empty for all.
     usual : bool
         Whether it runs unless experiments are named.
+
+    Examples
+    --------
+    >>> from jarf.bench import EXPERIMENTS
+    >>> EXPERIMENTS["classification"].name
+    'classification'
     """
 
     name: str
@@ -238,6 +251,13 @@ class Results:
         As read by `load_rows`.
     settings : mapping
         The stored settings of the run.
+
+    Examples
+    --------
+    >>> from jarf.bench import ResultRow, Results
+    >>> row = ResultRow("iris", "RF", "", 0, 0, 0, 0, task="classification", metrics={"kappa": 0.9})
+    >>> Results([row], {}).cell("iris", "RF", "kappa").value
+    0.9
     """
 
     def __init__(self, rows: Iterable[ResultRow], settings: Mapping[str, Any] | None = None):
@@ -306,7 +326,7 @@ class Results:
         return order + sorted(found.difference(order))
 
     def unfinished(self, datasets: Sequence[str] | None = None) -> str:
-        """What to add to a note while some fits (of the main tables) are still to come."""
+        """Return a sentence for notes while some fits (of the main tables) are missing."""
         real = self.datasets() if datasets is None else datasets
         plain = self.frame[self.frame["dataset"].isin(real) & (self.frame["variant"] == "")]
         counts = plain.groupby(["dataset", "method"]).size()

@@ -22,7 +22,7 @@ PUBLIC_METHODS = (
     *("RF", "ET", "XGB", "LGBM", "CatBoost", "YDF-oblique", "xRFM"),
     *("JARF", "JF", "JB", "JE"),
 )
-_CHANGED = "†"
+_CHANGED, _PUBLISHED = "†", ", published"
 
 
 def _plan(collection: str) -> Callable[[Plan], Iterator[Job]]:
@@ -109,7 +109,7 @@ def srbench_scores(results: Results) -> YardstickScores | None:
 
 def _published_name(name: str) -> str:
     """A name that is not one of a method of ours."""
-    return f"{name}, published" if name in method_names() else name
+    return name + _PUBLISHED if name in method_names() else name
 
 
 def _values(
@@ -144,9 +144,13 @@ def _summary(results: Results, scores: YardstickScores) -> ResultTable:
     for method, seconds in zip(scores.methods, np.nanmedian(scores.seconds, axis=0), strict=True):
         cells[method, "seconds"] = Cell(float(seconds), n=len(scores.datasets))
     order = sorted(scores.methods, key=lambda m: cells[m, "rank all"].value)
-    rows = [Row(m, "method", m if m in scores.run else f"{m} (SRBench)") for m in order]
+    rows = [Row(m, "method", m if m in scores.run else _row_label(m)) for m in order]
     title = f"SRBench: {len(scores.datasets)} tables, {len(scores.methods)} methods"
     return ResultTable("srbench", title, rows, columns, cells, _notes(results, scores), "method")
+
+
+def _row_label(name: str) -> str:
+    return f"{name.removesuffix(_PUBLISHED)} (SRBench)"
 
 
 def _notes(results: Results, scores: YardstickScores) -> list[str]:
@@ -159,6 +163,7 @@ def _notes(results: Results, scores: YardstickScores) -> list[str]:
         "hyper-parameters were tuned for each table; their training times include the tuning and "
         "were measured on other machines. The methods without the mark were run here and, "
         "except for XGB, are not tuned.",
+        _IN_SIGHT,
         "A published method without a result on a table takes the last rank there. "
         f"Source: {published().source}.",
     ]
@@ -187,6 +192,10 @@ def _by_table(results: Results, scores: YardstickScores) -> ResultTable:
     )
 
 
+_IN_SIGHT = (
+    "Default settings of our methods were chosen on these tables, so this is not independent "
+    "evidence for them."
+)
 _CHANGED_NOTE = (
     f"{_CHANGED} PMLB's file of this table has changed over time: compare with published figures "
     "with care."
@@ -203,7 +212,7 @@ def _classification(results: Results) -> list[ResultTable]:
     ]
     for table in made:
         table.rows = [_marked(row) for row in table.rows]
-        table.notes.append(_CHANGED_NOTE)
+        table.notes += [_CHANGED_NOTE, _IN_SIGHT]
     return made
 
 
