@@ -11,6 +11,7 @@ from sklearn.ensemble import ExtraTreesClassifier
 from jarf import JARFClassifier, JARFRegressor
 from jarf.bench import (
     BUDGETS,
+    EarlyStopped,
     Job,
     Setting,
     get_method,
@@ -147,11 +148,20 @@ class TestPlugins:
             load_plugin(str(tmp_path / "missing.py"))
 
 
-PEERS = ("ET", "HGB", "LGBM", "CatBoost", "YDF-oblique", "YDF-GBT")
+PEERS = {
+    "ET": {},
+    "HGB": {"max_iter": 10},
+    "LGBM": {"n_estimators": 10},
+    "CatBoost": {"iterations": 10},
+    "YDF-oblique": {},
+    "YDF-GBT": {"num_trees": 10},
+    "YDF-oblique-GBT": {"num_trees": 10},
+    "JB": {"max_iter": 10, "geometry": "fast"},
+}
 
 
 @pytest.mark.parametrize("name", PEERS)
-def test_peers_take_the_trees_the_seed_and_one_thread(name):
+def test_peers_take_the_seed_and_one_thread(name):
     method = get_method(name)
     for package in method.requires:
         pytest.importorskip(package)
@@ -159,12 +169,36 @@ def test_peers_take_the_trees_the_seed_and_one_thread(name):
     X, y = make_classification(200, 6, n_classes=3, n_informative=4, random_state=0)
     table = as_table((X > 0).astype(float) * [1, 1, 1, 1, 1, 0] + X, np.arange(6) < 5)
     for task, target in (("classification", y), ("regression", X[:, 0] + X[:, 1])):
-        found = [method.build(setting(task)).fit(table, target).predict(table) for _ in range(2)]
+        models = [method.build(setting(task), **PEERS[name]) for _ in range(2)]
+        found = [model.fit(table, target).predict(table) for model in models]
         assert np.array_equal(*found)
         assert np.corrcoef(found[0].ravel(), target)[0, 1] > 0.2
-    proba = method.build(setting()).fit(table, y).predict_proba(table)
+    proba = method.build(setting(), **PEERS[name]).fit(table, y).predict_proba(table)
     assert proba.shape == (200, 3)
     assert proba.sum(axis=1) == pytest.approx(np.ones(200), abs=1e-5)
+
+
+def test_boosters_keep_their_own_number_of_rounds():
+    for package in ("lightgbm", "catboost"):
+        pytest.importorskip(package)
+    histograms = get_method("HGB").build(setting())
+    assert (histograms.max_iter, histograms.early_stopping) == (100, True)
+    light = get_method("LGBM").build(setting()).estimator
+    assert (light.n_estimators, light.learning_rate, light.n_jobs) == (500, 0.05, 1)
+    assert get_method("CatBoost").build(setting())[-1].get_param("iterations") is None
+    ours = get_method("JB").build(setting(n_jobs=2))
+    fresh = type(ours)(n_jobs=2, random_state=3)
+    assert ours.get_params() == fresh.get_params()
+
+
+def test_lightgbm_stops_early_on_rows_it_holds_out():
+    lightgbm = pytest.importorskip("lightgbm")
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 3)), rng.integers(0, 2, 300)
+    y[:3] = 2  # too rare to be in both parts by chance
+    model = EarlyStopped(lightgbm.LGBMClassifier(verbosity=-1, n_jobs=1)).fit(X, y)
+    assert model.model_.best_iteration_ < 50  # noise: nothing to learn
+    assert model.predict_proba(X).shape == (300, 3)
 
 
 class StandInXRFM:

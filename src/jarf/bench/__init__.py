@@ -28,6 +28,7 @@ from jarf.bench._methods import (
 )
 from jarf.bench._metrics import calibration_error, classification_metrics, regression_metrics
 from jarf.bench._own_target import guess_task
+from jarf.bench._peers import EarlyStopped
 from jarf.bench._pmlb import PMLB, SRBENCH, Published, published
 from jarf.bench._progress import Progress, show_seconds
 from jarf.bench._protocol import Split, make_split
@@ -61,6 +62,7 @@ __all__ = [
     "Comparison",
     "Dataset",
     "DatasetError",
+    "EarlyStopped",
     "Experiment",
     "Fit",
     "Job",

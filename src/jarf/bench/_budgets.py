@@ -24,7 +24,7 @@ class Budget:
     simulated_rows, simulated_test_rows, simulated_repeats : int
         Rows drawn for one simulated split, and how often.
     n_trees : int
-        Trees of every forest and rounds of every booster.
+        Trees of every forest and rounds of XGBoost. Other boosters have a number of their own.
     tune_rows, tune_folds : int or None, int
         Rows and folds of the grid search inside a training half.
     tune_each_split : bool

@@ -29,7 +29,7 @@ from jarf.pages import printable
 
 __all__ = ["compare"]
 
-METHODS = ("RF", "XGB", "JARF", "JF")
+METHODS = ("RF", "XGB", "CatBoost", "LGBM", "JF", "JB")
 CURVE = (1 / 8, 1 / 4, 1 / 2)  # of the training rows
 _MAX_LEVELS = 50
 _MAX_ONE_HOT = 2000  # one-hot columns of all categories together, at most
@@ -75,8 +75,8 @@ def compare(
     task : {"classification", "regression"} or None
         None: guessed from the target, with a note.
     methods : sequence of str or None
-        Names of registered methods. None: RF, tuned XGB if it is installed, the paper's JARF, the
-        Jacobian forest JF, and methods registered by the user.
+        Names of registered methods. None: RF; tuned XGB, CatBoost and LGBM if they are installed;
+        the Jacobian forest JF, Jacobian boosting JB, and methods registered by the user.
     cv, repeats : int
         Number of folds, and how often the rows are divided into folds.
     rows : int or None
@@ -89,7 +89,7 @@ def compare(
     learning_curve : bool
         Also train on an eighth, a quarter and a half of the training rows.
     n_trees : int
-        Trees of every forest and rounds of every booster.
+        Trees of every forest and rounds of XGB. The other boosters keep their own number of rounds.
     out : path or None
         Folder where every fit is stored; a second call with the same table and settings resumes.
         None stores nothing.

@@ -124,7 +124,8 @@ def compare_rows(
     good = METRICS[metric][1] == "high"
     order = sorted(methods, key=lambda m: -scores[m] if good else scores[m])
     pairs = paired_methods(whole, name, order, metric)
-    races = whole.extras(name, "JF", "geometry")
+    found = {method: whole.extras(name, method, "geometry") for method in order}
+    races = {method: winners for method, winners in found.items() if winners}
     curve = curve_table(rows, name, order, metric)
     times = time_table(whole, name, order)
     summary = {
@@ -143,7 +144,7 @@ def compare_rows(
             times.as_dict(),
             *([] if curve is None else [curve.as_dict()]),
         ],
-        "races": dict(Counter(races).most_common()),
+        "races": {m: dict(Counter(winners).most_common()) for m, winners in races.items()},
         "directions": geometry,
         "methods": [{"name": m, "note": get_method(m).note} for m in order],
         "left_out": list(left_out),

@@ -41,7 +41,12 @@ _WORDS = {
     "XGB": "tuned XGBoost",
     "JARF": "the paper's JARF",
     "JF": "the Jacobian forest",
+    "JB": "Jacobian boosting",
+    "JE": "the Jacobian ensemble",
+    "HGB": "scikit-learn's histogram boosting",
+    "LGBM": "LightGBM",
 }
+_BOOSTERS = ("XGB", "LGBM", "CatBoost", "HGB", "YDF-GBT", "YDF-oblique-GBT")
 LEVEL = 0.05
 
 
@@ -100,7 +105,7 @@ def answer(
     scores: dict[str, float],
     pairs: list[Pair],
     metric: str,
-    races: list[str],
+    races: dict[str, list[str]],
 ) -> list[str]:
     """Return the findings as sentences, the most important first.
 
@@ -112,8 +117,8 @@ def answer(
         Their means.
     pairs : list of Pair
     metric : str
-    races : list of str
-        The geometry that the Jacobian forest chose on each split.
+    races : dict of str to list of str
+        The geometry that each of our methods chose on each split.
     """
     best, label = order[0], METRICS[metric][0]
     text = f"On this table {_word(best)} scores best: {label} {scores[best]:.3f}"
@@ -132,11 +137,13 @@ def answer(
         close = [_word(p.second) for p in rivals if p is not None and p.verdict == verdict]
         if close:
             said.append(f"The lead over {' and '.join(close)} is {verdict}.")
-    own = by_names.get(frozenset(("JF", "RF")))
-    if own is not None:
-        said.append(_against_forest(own))
-    if races:
-        said.append(_race(races))
+    rivals_of = {"JF": ["RF"], "JB": [method for method in order if method in _BOOSTERS]}
+    for own, others in rivals_of.items():
+        pair = by_names.get(frozenset((own, *others[:1])))
+        if pair is not None:
+            said.append(_against(own, pair))
+        if races.get(own):
+            said.append(_race(own, races[own], named=pair is None))
     if metric in ("kappa", "r2") and scores[best] < 0.01:
         said.append("No method is better than guessing, so their order means nothing.")
     return said
@@ -204,21 +211,29 @@ def _signed(value: float) -> str:
     return text.lstrip("+-") if float(text) == 0 else text
 
 
-def _against_forest(pair: Pair) -> str:
-    test, wins = pair.test, pair.first == "JF"
+def _against(own: str, pair: Pair) -> str:
+    """Say how far one of our methods is ahead of its nearest relative."""
+    test, wins = pair.test, pair.first == own
     sign = 1 if wins else -1
     ends = sorted((sign * test.low, sign * test.high))
     verb = "gains" if wins else "loses"
+    rival = _word(pair.second if wins else pair.first)
     return (
-        f"The Jacobian forest {verb} {_size(test.mean)} {'over' if wins else 'against'} the "
-        f"random forest (95 % interval {_signed(ends[0])} to {_signed(ends[1])}): {pair.verdict}."
+        f"{_begin(_word(own))} {verb} {_size(test.mean)} {'over' if wins else 'against'} {rival} "
+        f"(95 % interval {_signed(ends[0])} to {_signed(ends[1])}): {pair.verdict}."
     )
 
 
-def _race(races: list[str]) -> str:
-    plain = sum(winner == "axes" for winner in races)
-    if plain == len(races):
-        return "Its race chose plain axes in every split: rotated cuts did not help."
-    others = len(races) - plain
-    text = f"Its race chose rotated or weighted cuts in {others} of {len(races)} splits"
+def _race(own: str, winners: list[str], named: bool) -> str:
+    """Say what the race chose; the method is named where the sentence before does not."""
+    race = f"The race of {_word(own)}" if named else "Its race"
+    plain = sum(winner == "axes" for winner in winners)
+    if plain == len(winners):
+        return f"{race} chose plain axes in every split: rotated cuts did not help."
+    others = len(winners) - plain
+    text = f"{race} chose rotated or weighted cuts in {others} of {len(winners)} splits"
     return text + (", plain axes in the others." if plain else ".")
+
+
+def _begin(text: str) -> str:
+    return text[:1].upper() + text[1:]

@@ -166,8 +166,9 @@ def _boosters() -> tuple[Method, ...]:
     kinds = (
         (
             *("JB", "JacobianBoosting"),
-            "our Jacobian boosting: boosted trees that may cut along directions; at its defaults, "
-            "which choose the number of rounds on held-out training rows",
+            "our Jacobian boosting: small trees added one after the other, each correcting those "
+            "before it; they may cut along combinations of columns if that helps on held-out "
+            "training rows, which also decide the number of rounds; untuned",
         ),
         (
             *("JE", "JacobianEnsemble"),

@@ -38,7 +38,7 @@ class Setting:
     ----------
     task : {"classification", "regression"}
     n_trees : int
-        Trees of a forest, rounds of a booster.
+        Trees of a forest, rounds of XGBoost. Other boosters have a number of their own.
     random_state : int
     n_jobs : int
     numeric : ndarray of bool

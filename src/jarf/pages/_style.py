@@ -42,6 +42,7 @@ _COLOURS = {
     "CatBoost": "#ca8a04",
     "YDF-oblique": "#be185d",
     "YDF-GBT": "#7e22ce",
+    "YDF-oblique-GBT": "#a855f7",
     "xRFM": "#0369a1",
 }
 _MARKERS = {
@@ -64,6 +65,7 @@ _MARKERS = {
     "CatBoost": "H",
     "YDF-oblique": "D",
     "YDF-GBT": "v",
+    "YDF-oblique-GBT": "<",
     "xRFM": "^",
 }
 _MORE = ("#4d7c0f", "#be123c", "#0e7490", "#7c3aed", "#a16207", "#334155")

@@ -110,6 +110,7 @@ def accuracy_table(
             found = results.cell(dataset, method, metric)
             if found is not None:
                 cells[dataset, method] = found
+    methods = [m for m in methods if any((d, m) in cells for d in datasets)]
     rows = [Row(dataset, label=_label(dataset)) for dataset in datasets]
     whole = [d for d in datasets if all((d, m) in cells for m in methods)]
     summary = [
@@ -171,7 +172,12 @@ def _summary_cells(
 def _classification(results: Results) -> list[ResultTable]:
     title = "Classification, Cohen's kappa"
     datasets = results.datasets("classification")
-    return [accuracy_table(results, datasets, "kappa", "classification", title)]
+    losses = "Classification, log loss"
+    tables = [
+        accuracy_table(results, datasets, "kappa", "classification", title),
+        accuracy_table(results, datasets, "log_loss", "log-loss", losses, better="low"),
+    ]
+    return [table for table in tables if table.cells]  # old rows may lack log losses
 
 
 def _regression(results: Results) -> list[ResultTable]:
