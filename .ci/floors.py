@@ -1,4 +1,4 @@
-"""Every floor of pyproject.toml as an exact version: the constraints of the oldest set."""
+"""Print every minimum version of pyproject.toml as an exact constraint."""
 
 import re
 import tomllib
@@ -12,4 +12,4 @@ for requirement in sorted(set(wanted)):
     floor = re.fullmatch(r"([\w.-]+)(?:\[.*\])?>=([\d.]+)", requirement)
     if floor:
         print(f"{floor[1]}=={floor[2]}")
-print("pyparsing==3.1.4")  # what matplotlib of that day was made with
+print("pyparsing==3.1.4")  # the version that this matplotlib was built with

@@ -10,10 +10,10 @@ import pandas as pd
 
 
 def load(name: str, rows: int | None = None, seed: int = 0):
-    """Numeric columns and target of a dataset; a random part of it where ``rows`` is given."""
+    """Return numeric columns and target of a dataset; a random sample if ``rows`` is given."""
     folder = os.environ.get("JARF_DATA")
     if not folder:
-        raise SystemExit("Set JARF_DATA to the folder that holds the datasets as parquet files.")
+        raise SystemExit("Set JARF_DATA to the folder with the datasets as parquet files.")
     frame = pd.read_parquet(Path(folder) / f"{name}.parquet")
     if rows is not None and rows < len(frame):
         frame = frame.sample(rows, random_state=seed)

@@ -1,4 +1,4 @@
-"""What benchmarks of several sections share: the command line and Markdown tables."""
+"""Shared by benchmarks with several sections: the command line and Markdown tables."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def as_markdown(rows: list[dict]) -> str:
 
 
 def run_sections(doc: str, sections: dict[str, Callable[..., list[dict]]], **numbers: int) -> None:
-    """Run those asked for; ``numbers`` are options and defaults, handed to every section."""
+    """Run the requested sections; ``numbers`` are options and defaults, passed to every section."""
     parser = argparse.ArgumentParser(description=doc.splitlines()[0])
     parser.add_argument("--only", nargs="+", choices=sections, default=list(sections))
-    parser.add_argument("--markdown", type=Path, help="write the tables to this file too")
+    parser.add_argument("--markdown", type=Path, help="also write the tables to this file")
     for name, default in numbers.items():
         parser.add_argument(f"--{name}", type=int, default=default)
     options = parser.parse_args()

@@ -2,11 +2,11 @@
 
     JARF_DATA=folder python benchmarks/ejop.py
 
-Three questions: how much faster is the exact kernel than two predictions per row and feature
-(2dm predictions, for a random forest, XGBoost and SPORF), what share of the final forest's fit does
-the EJOP stage take, and how long does JARF's whole fit take against a random forest's on the same
-rows. Name questions to answer only these: kernel, ensembles, fit. Without JARF_DATA the ensembles
-are fitted on synthetic data of the same number of columns.
+It measures three ratios: the speed of the exact kernel relative to two predictions per row and
+feature (2dm predictions, for a random forest, XGBoost and SPORF); the time of the EJOP stage
+relative to the final forest's fit; and the time of JARF's whole fit relative to a random forest on
+the same rows. Name sections to run only these: kernel, ensembles, fit. Without JARF_DATA the
+ensembles are fitted on synthetic data with the same number of columns.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from jarf.gradients import Differences, difference_steps, gradient_blocks
 
 N_JOBS = 2
 KERNEL_CASES = (("spambase", 2300), ("mnist-784", 1000))
-# Rows, columns and classes; rows to differentiate at. The goals are the issue's.
+# Rows, columns and classes; rows to differentiate at; the target.
 ENSEMBLE_CASES = (
     ("spambase", 2300, 57, 2, 2300, 10),
     ("mnist-784", 1000, 784, 10, 1000, 50),
@@ -41,7 +41,8 @@ FIT_CASES = ("spambase", "magic", "satimage", "letter")
 
 
 class Hidden(ClassifierMixin, BaseEstimator):
-    """The same forest behind ``predict_proba`` alone: it is probed, 2 d predictions a row."""
+    """Exposes only a forest's ``predict_proba``, so that it is probed with 2 d predictions per
+    row."""
 
     def __init__(self, model):
         self.model = model
@@ -61,7 +62,7 @@ class Hidden(ClassifierMixin, BaseEstimator):
 
 
 def seconds(call, repeats):
-    """Median time of ``repeats`` calls, and the last answer."""
+    """Return the median time of ``repeats`` calls, and the last result."""
     times = []
     for _ in range(repeats):
         start = time.perf_counter()
@@ -105,7 +106,7 @@ def table(name, rows, n_columns, n_classes):
 
 
 def ensemble_case(name, rows, n_columns, n_classes, m, goal, repeats=3):
-    """Time both ways side by side and show the median of their ratios."""
+    """Time both ways in turn and print the median of their ratios."""
     X, y = table(name, rows, n_columns, n_classes)
     differences = Differences(difference_steps(X), X.min(axis=0), X.max(axis=0))
 

@@ -2,9 +2,9 @@
 
     JARF_DATA=folder python benchmarks/forests.py [--datasets satimage magic] [--repeats 3]
 
-Every forest is fitted on the same rows as scikit-learn's random forest, in turn, 200 trees and two
-threads; figures are medians over the repeats, by the clock and (cpu) by processor time, which a
-busy machine blurs less. Where aeon or ydf are installed their rotation forest and sparse oblique
+Every forest is fitted in turn on the same rows as scikit-learn's random forest, with 200 trees and
+two threads. Figures are medians over the repeats of wall time and of CPU time, which is less
+affected by a busy machine. If aeon or ydf are installed, their rotation forest and sparse oblique
 forest run too, with equal groups and an equal number of candidates.
 """
 
@@ -33,7 +33,7 @@ REGRESSION = ("kin8nm", "california-housing")
 
 
 class YdfSparseOblique:
-    """ydf's sparse oblique forest with as many candidates and as sparse as SPORF's default."""
+    """ydf's sparse oblique forest with SPORF's default number and sparsity of candidates."""
 
     def __init__(self, n_trees: int, seed: int) -> None:
         self.n_trees, self.seed = n_trees, seed
@@ -70,7 +70,7 @@ class YdfSparseOblique:
 
 
 def models(regression: bool) -> dict[str, Callable[[int], object]]:
-    """Name a factory of each model, scikit-learn's forest first."""
+    """Return a factory per model, scikit-learn's forest first."""
     kind = "Regressor" if regression else "Classifier"
     forest = RandomForestRegressor if regression else RandomForestClassifier
 
@@ -125,7 +125,7 @@ def run(name: str, model: str, seed: int) -> dict[str, float]:
 
 
 def peak_memory(name: str, model: str) -> float:
-    """Return by how many MB a fit raises the peak memory of a fresh process."""
+    """Return the increase of the peak memory of a new process by a fit, in MB."""
     code = (
         "import resource, sys; import forests\n"
         f"X, Z, y, z = forests.table({name!r})\n"
@@ -166,7 +166,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--datasets", nargs="+", default=[*CLASSIFICATION, *REGRESSION])
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--memory", action="store_true", help="measure peak memory too")
+    parser.add_argument("--memory", action="store_true", help="also measure peak memory")
     parser.add_argument("--json", help="write all figures to this file")
     options = parser.parse_args()
     everything = {}

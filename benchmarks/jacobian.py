@@ -2,11 +2,11 @@
 
     JARF_DATA=folder python benchmarks/jacobian.py [--only forests rows columns] [--markdown out.md]
 
-``forests``: whole fits, race included, and predictions on real tables, over those of scikit-learn's
-random forest with the same number of threads, one model after the other; where ydf is installed its
-sparse oblique forest is among them. ``rows`` and ``columns``:
-made data, scikit-learn's forest beside it, in time and in the exponent between neighbours (1 is
-linear). Processor time unless it says clock; a busy machine blurs it less.
+``forests``: times of whole fits, race included, and of predictions on real tables, relative to
+scikit-learn's random forest with the same number of threads, one model after the other; with ydf's
+sparse oblique forest if it is installed. ``rows`` and ``columns``: times on synthetic data next to
+scikit-learn's forest, and the exponent of growth between neighbouring sizes (1 is linear). CPU time
+unless marked as clock; it is less affected by a busy machine.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ROWS, COLUMNS = (1000, 3000, 10_000, 30_000, 100_000), (10, 50, 200, 700, 2000)
 
 
 def timed(call, *arguments) -> tuple[float, float]:
-    """Clock and processor seconds of a call."""
+    """Return wall and CPU seconds of a call."""
     clock, cpu = time.perf_counter(), time.process_time()
     call(*arguments)
     return time.perf_counter() - clock, time.process_time() - cpu
@@ -41,7 +41,7 @@ def jacobian_forest(geometry: str = "auto"):
 
 
 def forests() -> list[dict]:
-    """Fit and prediction over those of scikit-learn's random forest."""
+    """Time fit and prediction relative to scikit-learn's random forest."""
     from forests import YdfSparseOblique, models, table
 
     made = models(regression=False)
@@ -95,12 +95,12 @@ def growth(sizes, make) -> list[dict]:
 
 
 def rows() -> list[dict]:
-    """Growth with the number of rows, 20 columns."""
+    """Measure growth with the number of rows, at 20 columns."""
     return growth(ROWS, lambda n: make_table(n, 20))
 
 
 def columns() -> list[dict]:
-    """Growth with the number of columns, 2,000 rows."""
+    """Measure growth with the number of columns, at 2,000 rows."""
     return growth(COLUMNS, lambda d: make_table(2000, d))
 
 

@@ -1,12 +1,11 @@
-"""Size: memory, time against rows, threads, and what trees on parts of the rows cost.
+"""Scaling: memory, time against rows, threads, and the accuracy of trees on parts of the rows.
 
     python benchmarks/scale.py [--rows 1000000] [--only memory curve threads accuracy dask]
                                [--markdown out.md]
 
-Data are made: d = 50 normal columns in float32 and two classes, whose boundary is oblique in ten of
-the columns. Memory is the rise of the peak of a fresh process over what it held with the table
-loaded, in units of the table. Where JARF_DATA is set, accuracy is measured on covertype
-too.
+The data are synthetic: d = 50 normal columns in float32 and two classes, whose boundary is oblique
+in ten of the columns. Memory is the increase of the peak of a new process after loading the table,
+in units of the table. If JARF_DATA is set, accuracy is also measured on covertype.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ import numpy as np
 from _sections import run_sections
 
 N_COLUMNS = 50
-# The forest's own arrays are not copies of the input: few trees, so that copies are seen.
+# Few trees, so that copies of the input dominate over the forest's own arrays.
 MEMORY_TREES = 10
 CURVE = (100_000, 200_000, 400_000, 1_000_000)
 ACCURACY_ROWS, TEST_ROWS = 50_000, 20_000
@@ -31,7 +30,7 @@ GROUPS = (1, 4, 16)
 
 
 def make_table(n: int, d: int = N_COLUMNS) -> tuple[np.ndarray, np.ndarray]:
-    """Rows in float32, made block by block, and their classes, oblique in ten columns."""
+    """Return float32 rows, generated block by block, and classes oblique in ten columns."""
     rng = np.random.default_rng(0)
     X = np.empty((n, d), np.float32)
     y = np.empty(n, np.int64)
@@ -51,14 +50,14 @@ def jarf_model(n_trees: int, n_jobs: int = 2):
 
 
 def peak(field: str = "VmHWM") -> int:
-    """Bytes of the process: the highest so far, or now (VmRSS)."""
+    """Return the memory of the process in bytes: the peak so far, or now (VmRSS)."""
     with open("/proc/self/status") as file:
         line = next(line for line in file if line.startswith(field))
     return int(line.split()[1]) * 1024
 
 
 def fresh(call: str, *arguments) -> dict:
-    """Run a function of this file in a process of its own; return what it prints as JSON."""
+    """Run a function of this file in a new process; return the JSON that it prints."""
     code = f"import json, scale; print(json.dumps(scale.{call}(*{arguments!r})))"
     folder = Path(__file__).parent
     done = subprocess.run(
@@ -68,11 +67,11 @@ def fresh(call: str, *arguments) -> dict:
 
 
 def fit_once(n: int, n_jobs: int = 2) -> dict:
-    """Time and memory of one fit of JARF."""
+    """Return time and memory of one fit of JARF."""
     X, y = make_table(n)
     jarf_model(2).fit(X[:500], y[:500])  # load everything first
     before = peak("VmRSS")
-    Path("/proc/self/clear_refs").write_text("5")  # forget the peak so far
+    Path("/proc/self/clear_refs").write_text("5")  # reset the peak
     start = time.perf_counter()
     model = jarf_model(MEMORY_TREES, n_jobs).fit(X, y)
     seconds = time.perf_counter() - start
@@ -90,12 +89,12 @@ def fit_once(n: int, n_jobs: int = 2) -> dict:
 
 
 def memory(rows: int, _: int) -> list[dict]:
-    """Peak memory of JARF's fit. Each thread holds buffers of its own, some 50 bytes a row."""
+    """Measure peak memory of JARF's fit. Each thread has buffers of about 50 bytes per row."""
     return [{"n_jobs": n_jobs, **fresh("fit_once", rows, n_jobs)} for n_jobs in (1, 2)]
 
 
 def curve(rows: int, _: int) -> list[dict]:
-    """Time of JARF's fit against the number of rows."""
+    """Measure the time of JARF's fit against the number of rows."""
     results = [fresh("fit_once", n) for n in CURVE if n <= rows]
     for result in results:
         result["seconds_per_million"] = result["seconds"] / result["rows"] * 1e6
@@ -113,7 +112,7 @@ def seconds(call, repeats: int) -> float:
 
 
 def threads(rows: int, repeats: int) -> list[dict]:
-    """One thread against two: the EJOP alone, and the engine alone."""
+    """Compare one thread with two: the EJOP alone, and the engine alone."""
     from sklearn.ensemble import RandomForestClassifier
 
     from jarf import expected_jacobian_outer_product
@@ -147,7 +146,7 @@ def threads(rows: int, repeats: int) -> list[dict]:
 
 
 def accuracy_tables() -> dict:
-    """Train and test parts of made data and, where there is a folder of data, of covertype."""
+    """Return train and test parts of synthetic data and, with a data folder, of covertype."""
     X, y = make_table(ACCURACY_ROWS + TEST_ROWS)
     tables = {"made": (X, y)}
     if os.environ.get("JARF_DATA"):
@@ -161,7 +160,7 @@ def accuracy_tables() -> dict:
 
 
 def accuracy(_: int, repeats: int) -> list[dict]:
-    """What it costs that a tree sees a part of the rows: test accuracy against the local forest."""
+    """Compare the accuracy of trees on parts of the rows with the local forest."""
     import dask.array as da
 
     from jarf import dask as on_dask
@@ -199,7 +198,7 @@ def accuracy(_: int, repeats: int) -> list[dict]:
 
 
 def dask(rows: int, _: int) -> list[dict]:
-    """The same fit on a LocalCluster of two workers with one thread, against a local one."""
+    """Compare a fit on a LocalCluster of two workers with one thread each with a local fit."""
     import dask.array as da
     from distributed import Client, LocalCluster
 

@@ -1,4 +1,4 @@
-"""Real tables: categories as they come, missing values, and very wide data.
+"""Real tables: raw categories, missing values, and very wide data.
 
     JARF_DATA=folder python benchmarks/tables.py categories [--rows 6667] [--seeds 3] [--trees 50]
     JARF_DATA=folder python benchmarks/tables.py missing
@@ -6,15 +6,14 @@
     python benchmarks/tables.py few-rows
     python benchmarks/tables.py memory [--rows 200000] [--columns 50] [--trees 10]
 
-``categories`` compares the raw frame with a one-hot table made by hand, forest by forest.
-``missing`` removes 20 % of the values at random and shows what each forest loses, beside
-scikit-learn's random forest, which splits on NaN. ``wide`` fits JARF on bioresponse and on a
-synthetic table, and prints time and peak memory of a fresh process beside the random forest's.
-It then fits the Jacobian forest with its default 200 trees on 200 rows of 5,000 and 20,000 columns,
-and prints the ratio of its time to that of a random forest of 200 trees (target: at most 10 at
-20,000 columns).
-``few-rows`` runs that last part alone. ``memory`` shows what a fit on a float32 table needs beyond
-it, in processes of their own.
+``categories`` compares the raw frame with a one-hot encoded table, forest by forest. ``missing``
+removes 20 % of the values at random and shows the loss of each forest, next to scikit-learn's
+random forest, which splits on NaN. ``wide`` fits JARF on bioresponse and on a synthetic table, and
+prints time and peak memory of a new process next to the random forest's. It then fits the Jacobian
+forest with its default 200 trees on 200 rows of 5,000 and 20,000 columns, and prints the ratio of
+its time to that of a random forest of 200 trees (target: at most 10 at 20,000 columns).
+``few-rows`` runs this last part only. ``memory`` shows the memory that a fit needs in addition to a
+float32 table, measured in new processes.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ KINDS = (
 def load(name: str, rows: int):
     folder = os.environ.get("JARF_DATA")
     if not folder:
-        raise SystemExit("Set JARF_DATA to the folder that holds the datasets as parquet files.")
+        raise SystemExit("Set JARF_DATA to the folder with the datasets as parquet files.")
     frame = pd.read_parquet(Path(folder) / f"{name}.parquet")
     frame = frame.sample(min(rows, len(frame)), random_state=0).reset_index(drop=True)
     target = frame.pop("target")
@@ -60,7 +59,7 @@ def score(model, train, test, y, parts) -> float:
 
 
 def mean_score(make, tables, y) -> float:
-    """The mean over seeds, which have a table each."""
+    """Return the mean score over seeds; each seed has its own table."""
     scores = []
     for seed, X in enumerate(tables):
         parts = train_test_split(np.arange(len(y)), random_state=seed)
@@ -117,7 +116,7 @@ def missing(options) -> None:
 
 
 def made_table(rows: int, columns: int):
-    """Noise, and ten groups of 1 % of the columns (at least one), each with a factor behind it.
+    """Return noise, and ten groups of 1 % of the columns (at least one), each driven by a factor.
 
     A signed sum of the factors decides the class.
     """
@@ -136,7 +135,7 @@ def peak_mb() -> float:
 
 
 def method(options):
-    """The estimator that a process of its own fits."""
+    """Return the estimator to fit in a new process."""
     params = {"random_state": 0, "n_jobs": options.jobs}
     if options.method == "RF":
         return RandomForestClassifier(options.trees, **params)
@@ -156,7 +155,7 @@ def one(options) -> None:
     train, test = X[:n_train].copy(), X[n_train:].copy()
     del X
     model = method(options)
-    Path("/proc/self/clear_refs").write_text("5")  # the peak starts afresh
+    Path("/proc/self/clear_refs").write_text("5")  # reset the peak
     before = peak_mb()
     start, cpu = time.perf_counter(), time.process_time()
     model.fit(train, y[:n_train])
@@ -183,7 +182,7 @@ def one(options) -> None:
 
 
 def in_own_process(options, **changes) -> dict:
-    """Fit in a process of its own, and print and return the row it measured."""
+    """Fit in a new process, and print and return the measurements."""
     chosen = {**vars(options), **changes, "part": "one"}
     arguments = [chosen.pop("part")]
     for name, value in chosen.items():

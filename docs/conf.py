@@ -13,7 +13,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
-    "sphinx-mathjax-offline",  # no other host is asked for anything
+    "sphinx-mathjax-offline",  # loads nothing from other hosts
     "numpydoc",
     "myst_parser",
     "sphinx_gallery.gen_gallery",
@@ -31,7 +31,7 @@ myst_enable_extensions = ["dollarmath", "amsmath"]
 myst_heading_anchors = 3
 
 autosummary_generate = True
-autodoc_typehints = "none"  # numpydoc's text says it
+autodoc_typehints = "none"  # numpydoc documents the types
 numpydoc_show_class_members = False
 python_maximum_signature_line_length = 80
 
@@ -43,7 +43,7 @@ sphinx_gallery_conf = {
     "abort_on_example_error": True,
     "download_all_examples": False,
     "show_signature": False,
-    "ignore_repr_types": "jarf.inspection",  # the picture is enough
+    "ignore_repr_types": "jarf.inspection",  # show the plot only
     "remove_config_comments": True,
     "min_reported_time": 1e6,
     "doc_module": ("jarf",),

@@ -1,4 +1,4 @@
-"""Every estimator, small; a made-up table; made-up results, for what only reads stored rows."""
+"""Fixtures: every estimator in a small version, a synthetic table, and synthetic results."""
 
 import dataclasses
 import json
@@ -26,7 +26,7 @@ def pytest_runtest_setup(item):
 
 
 class Kind:
-    """One estimator of the library: how to make a small one, and what it answers."""
+    """One estimator of the library: a small version, and its predictions."""
 
     def __init__(self, name):
         self.name, self.type = name, getattr(jarf, name)
@@ -35,12 +35,12 @@ class Kind:
         self.known = set(self.type().get_params())
 
     def make(self, **parameters):
-        """A small model; parameters that it does not have are left out."""
+        """Return a small model; parameters that it does not have are ignored."""
         wanted = {**_SMALL, **parameters}
         return self.type(**{key: wanted[key] for key in self.known & wanted.keys()})
 
     def answer(self, model, X):
-        """All numbers that it says about some rows."""
+        """Return all predictions for some rows."""
         if self.transforms:
             return model.transform(X)
         return model.predict(X) if self.regresses else model.predict_proba(X)
@@ -158,7 +158,7 @@ def _rows():
 
 @pytest.fixture(scope="session")
 def results_folder(tmp_path_factory):
-    """A results folder with rows for every experiment and names that try to escape."""
+    """A results folder with rows for every experiment, and with names that contain markup."""
     from jarf.bench import BUDGETS, ResultRow
     from jarf.bench._rows import row_line
 
@@ -174,7 +174,7 @@ def results_folder(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def report_page(results_folder, tmp_path_factory):
-    """The page built from the made-up results."""
+    """The page built from the synthetic results."""
     from jarf.report import build_report
 
     return build_report(results_folder, tmp_path_factory.mktemp("report"))
@@ -209,7 +209,7 @@ def mixed_table():
 
 @pytest.fixture(scope="session")
 def evil_table():
-    """A small table whose names try to escape, with every kind of column."""
+    """A small table with every kind of column, whose names contain markup."""
     import pandas as pd
 
     rng = np.random.default_rng(0)
@@ -225,7 +225,7 @@ def evil_table():
 
 @pytest.fixture(scope="session")
 def comparison(evil_table):
-    """A comparison on it, as small as can be."""
+    """A very small comparison on it."""
     from jarf.bench import compare
 
     return compare(

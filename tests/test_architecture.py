@@ -59,7 +59,7 @@ class Source:
         return ast.parse(self.path.read_text("utf-8"))
 
     def imports(self):
-        """Everything imported anywhere in the file, relative names made absolute."""
+        """Return all imports of the file, with absolute names."""
         here = ["jarf", *self.path.relative_to(self.root).parts[:-1]]
         for node in ast.walk(self.tree):
             if isinstance(node, ast.Import):
@@ -199,7 +199,7 @@ def private_accesses(root):
 
 
 def other_doors(root):
-    """Files besides the door that import the compiled module, or name it to import it."""
+    """Return files other than `_native.py` that import the compiled module."""
     return sorted(
         f"{source.place}:{found.line} imports {KERNELS}"
         for source in sources(root)

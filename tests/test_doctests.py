@@ -2,6 +2,7 @@
 
 import doctest
 import importlib
+import inspect
 import pkgutil
 
 import pytest
@@ -13,6 +14,9 @@ MODULES = [
     for module in pkgutil.walk_packages(jarf.__path__, "jarf.")
     if not module.name.endswith(("__main__", "._kernels"))
 ]
+PUBLIC = ["jarf"]
+PUBLIC += [f"jarf.{name}" for name in ("ensemble", "inspection", "export", "bench", "datasets")]
+PUBLIC += [f"jarf.{name}" for name in ("geometry", "gradients", "trees", "surrogate", "dask")]
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -24,3 +28,17 @@ def test_examples(name):
 @pytest.mark.parametrize("name", jarf.__all__)
 def test_public_names_are_documented(name):
     assert name == "__version__" or getattr(jarf, name).__doc__
+
+
+@pytest.mark.parametrize("module", PUBLIC)
+def test_public_classes_have_an_example(module):
+    if module == "jarf.dask":
+        pytest.importorskip("dask.dataframe")
+    found = importlib.import_module(module)
+    classes = {name: getattr(found, name) for name in found.__all__}
+    without = [
+        name
+        for name, cls in classes.items()
+        if inspect.isclass(cls) and ">>>" not in (cls.__doc__ or "")
+    ]
+    assert without == []

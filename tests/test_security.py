@@ -68,7 +68,7 @@ KEPT = {"status", "task"}  # a run has no other words here
 
 
 def poisoned(value):
-    """The same with every text made hostile."""
+    """The same with markup in every text."""
     if isinstance(value, str):
         return value and value + EVIL
     if isinstance(value, dict):

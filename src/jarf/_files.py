@@ -25,9 +25,8 @@ def atomic_write(
 
     The content goes to a temporary file beside ``path``, which replaces it at the end. If anything
     fails before (a full disk, an exception, Ctrl-C), the temporary file is removed and ``path`` is
-    as it was. A file that may not be written is refused, and the permissions of an existing file
-    are kept. A path that is not a regular file (a
-    pipe, a device) is written directly.
+    as it was. Writing to a read-only file is an error, and an existing file keeps its permissions.
+    A path that is not a regular file (a pipe, a device) is written directly.
 
     Parameters
     ----------
@@ -37,8 +36,8 @@ def atomic_write(
     encoding, newline : str, default="utf-8", None
         As in :func:`open`; for text only.
     follow_links : bool, default=True
-        Whether a symbolic link stays and the file that it names is replaced; False replaces the
-        link itself.
+        True keeps a symbolic link and replaces the file it points to; False replaces the link
+        itself.
 
     Yields
     ------
@@ -64,7 +63,7 @@ def atomic_write(
             yield stream
         return
     part = target.with_name(f".{secrets.token_hex(8)}.part")
-    # Created with the permissions that a new file gets here: the umask holds.
+    # Created with the default permissions of a new file: the umask applies.
     number = os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), 0o666)
     try:
         with open(number, mode, **options) as stream:

@@ -13,7 +13,7 @@ from types import ModuleType
 
 
 def is_native() -> bool:
-    """Whether the compiled kernels are used: ``JARF_NO_NATIVE`` is not set, empty or ``0``."""
+    """Return whether the compiled kernels are used: ``JARF_NO_NATIVE`` is unset, empty or ``0``."""
     return os.environ.get("JARF_NO_NATIVE", "0") in ("", "0")
 
 
@@ -35,6 +35,6 @@ def engine() -> ModuleType:
         return importlib.import_module("jarf._kernels")
     except ImportError as error:
         raise ImportError(
-            "jarf's compiled module could not be loaded. Reinstall jarf with a C++17 compiler "
-            "at hand, or set JARF_NO_NATIVE=1 to run the (much slower) NumPy reference path."
+            "jarf's compiled module could not be loaded. Reinstall jarf where a C++17 compiler is "
+            "available, or set JARF_NO_NATIVE=1 to run the (much slower) NumPy reference path."
         ) from error

@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.base import _fit_context
 from sklearn.base import is_classifier as _is_classifier
 from sklearn.ensemble._base import _set_random_states as set_random_states
+from sklearn.utils import _safe_indexing
 from sklearn.utils._param_validation import (
     HasMethods,
     Interval,
@@ -45,6 +46,7 @@ __all__ = [
     "class_weights",
     "fit_context",
     "is_classifier",
+    "rows_of",
     "set_random_states",
     "type_of_target",
     "validate_params",
@@ -74,20 +76,20 @@ else:
 
 
 def is_classifier(model: Any) -> bool:
-    """Whether a model names classes; DaskXGBClassifier before 3.0 says so in the old way only."""
+    """Return whether a model is a classifier; DaskXGBClassifier before 3.0 has no tags."""
     return _is_classifier(model) or getattr(model, "_estimator_type", None) == "classifier"
 
 
 def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[Method], Method]:
-    """Decorate ``fit``: parameters are checked before it, and it is all or nothing.
+    """Decorate ``fit``: validate the parameters first, and undo a fit that fails.
 
-    A fit that fails or is interrupted leaves the estimator as it was: unfitted, or with what an
-    earlier fit gave it.
+    A fit that fails or is interrupted leaves the estimator as it was: unfitted, or with the
+    attributes of an earlier fit.
 
     Parameters
     ----------
     prefer_skip_nested_validation : bool
-        Whether estimators that are fitted within need not check their parameters again.
+        Whether estimators fitted inside skip the validation of their parameters.
 
     Returns
     -------
@@ -114,7 +116,7 @@ def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[Method], Me
 
 
 def check_classification_targets(y: Any) -> None:
-    """Refuse what is no class; numbers beyond 64 bits without a warning besides."""
+    """Reject targets that are not class labels; integers beyond 64 bits cause no warning."""
     with np.errstate(invalid="ignore"):
         _check_classes(y)
 
@@ -132,14 +134,14 @@ def class_weights(class_weight: Any, classes: np.ndarray, y: np.ndarray) -> np.n
     Returns
     -------
     ndarray of shape (n_classes,)
-        Finite, none negative and not all zero.
+        Finite, not negative and not all zero.
     """
     if isinstance(class_weight, dict):
         for label, weight in class_weight.items():
             if not isinstance(weight, Real) or not 0 <= float(weight) < np.inf:
                 raise ValueError(
                     f"class_weight gives class {label!r} the weight {weight!r}; weights must be "
-                    "finite numbers, none negative. To leave a class out, give it weight 0."
+                    "finite and not negative. To ignore a class, give it weight 0."
                 )
     weights = np.asarray(compute_class_weight(class_weight, classes=classes, y=y), np.float64)
     if not weights.any():
@@ -151,7 +153,7 @@ def class_weights(class_weight: Any, classes: np.ndarray, y: np.ndarray) -> np.n
 
 
 def weigh_classes(class_weight: Any, y: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
-    """Multiply the weights of rows by those of their classes; None: all rows weigh 1."""
+    """Multiply row weights by the weights of their classes; None stands for unit weights."""
     classes, codes = np.unique(y, return_inverse=True)
     balance = class_weights(class_weight, classes, y)[codes]
     weighted = balance if weights is None else weights * balance
@@ -163,14 +165,23 @@ def weigh_classes(class_weight: Any, y: np.ndarray, weights: np.ndarray | None) 
     return weighted
 
 
+def rows_of(X: Any, rows: np.ndarray) -> Any:
+    """Take rows, by number, of an array, a DataFrame of any library or a sparse matrix."""
+    if hasattr(X, "tocsr"):
+        return X.tocsr()[rows]
+    if not hasattr(X, "shape"):
+        X = np.asarray(X)
+    return _safe_indexing(X, rows)
+
+
 def type_of_target(y: Any) -> str:
-    """Say what kind of target ``y`` is; numbers beyond 64 bits without a warning besides."""
+    """Return the type of the target; integers beyond 64 bits cause no warning."""
     with np.errstate(invalid="ignore"):
         return _type_of_target(y)
 
 
 def histogram_trees(model: Any) -> tuple[list[list[np.ndarray]], np.ndarray]:
-    """Return the node arrays of histogram gradient boosting, and its raw start.
+    """Return the node arrays of histogram gradient boosting, and its raw baseline prediction.
 
     Parameters
     ----------
@@ -188,6 +199,6 @@ def histogram_trees(model: Any) -> tuple[list[list[np.ndarray]], np.ndarray]:
 
 
 def validate_params(estimator: Any) -> None:
-    """Check an estimator's parameters, as ``fit`` does, if it says what they may be."""
+    """Validate an estimator's parameters as ``fit`` does, if it declares constraints."""
     if hasattr(estimator, "_parameter_constraints"):
         estimator._validate_params()

@@ -1,5 +1,5 @@
 # mypy: disable-error-code="empty-body"
-"""The public part of scikit-learn's base classes, with types; scikit-learn itself has none.
+"""The public part of scikit-learn's base classes, with type annotations, which scikit-learn lacks.
 
 To a type checker, a class with an untyped base has every attribute, and ``model.prdict(X)`` is
 accepted. Only type checkers import this file: at run time, the names of `jarf._sklearn` are

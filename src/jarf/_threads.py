@@ -1,8 +1,9 @@
 """Work shared among threads, results in order.
 
-A bare pool: joblib looks for results every 10 ms, longer than a small forest takes. ``n_jobs``
-means what it means to joblib, but for its backends on clusters (Dask, Ray): threads stay in this
-process, and are no more than it has cores unless more are asked for by number.
+A plain thread pool, because joblib polls for results every 10 ms, which is longer than a small
+forest takes. ``n_jobs`` has joblib's meaning, except that cluster backends (Dask, Ray) are ignored:
+threads run in this process. There are at most as many as cores, unless a larger number is requested
+explicitly.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ ROOM_PER_THREAD = 32 * 2**20
 
 
 def threads_of(n_jobs: int | None) -> int:
-    """How many threads ``n_jobs`` means in this process."""
+    """Return the number of threads that ``n_jobs`` stands for in this process."""
     at_most = n_jobs if n_jobs is not None and n_jobs > 0 else cpu_count()
     return min(effective_n_jobs(n_jobs), at_most)
 
@@ -36,7 +37,7 @@ def thread_map(
     n_jobs: int | None = None,
     abort: Callable[[], None] = lambda: None,
 ) -> Iterator[Any]:
-    """``map`` by threads, with at most two results a thread waiting.
+    """Map with threads, with at most two pending results per thread.
 
     Parameters
     ----------
@@ -44,13 +45,13 @@ def thread_map(
     items : sequence
     n_jobs : int, default=None
     abort : callable
-        Called once if an item fails or the caller is interrupted, to stop calls under way; those
-        that have not begun are dropped.
+        Called once if an item fails or the caller is interrupted, to stop running calls; calls that
+        have not started are dropped.
 
     Yields
     ------
     object
-        The answers, in the order of the items.
+        The results, in the order of the items.
     """
     n_threads = min(threads_of(n_jobs), len(items))
     pool = _start_threads(n_threads)
@@ -72,9 +73,9 @@ def thread_map(
 
 
 def _start_threads(n_threads: int) -> ThreadPoolExecutor | None:
-    """Start a pool, of fewer threads where no more can be started; None: the caller does the work.
+    """Start a pool, with fewer threads if the system allows no more; None if it allows none.
 
-    All threads start here, so that none fails to start between two results.
+    All threads start here, so that no thread can fail to start later.
     """
     while n_threads > 1:
         if _has_room(n_threads * ROOM_PER_THREAD):
@@ -93,7 +94,7 @@ def _start_threads(n_threads: int) -> ThreadPoolExecutor | None:
 
 
 def _has_room(n_bytes: int) -> bool:
-    """Whether so much address space is free; nothing is written to it."""
+    """Return whether this much address space is free; nothing is written to it."""
     try:
         mmap.mmap(-1, n_bytes).close()
     except (OSError, MemoryError):
@@ -102,9 +103,9 @@ def _has_room(n_bytes: int) -> bool:
 
 
 def openmp_limit(n_jobs: int | None = None) -> AbstractContextManager:
-    """Hold OpenMP to ``n_jobs`` threads, and to fewer where the user allows fewer already.
+    """Limit OpenMP to ``n_jobs`` threads, or to fewer if the user has already set a lower limit.
 
-    scikit-learn's histogram booster takes all cores, whatever ``n_jobs`` says.
+    scikit-learn's histogram booster uses all cores, whatever ``n_jobs`` is.
     """
     found = ThreadpoolController().select(user_api="openmp")
     allowed = [library["num_threads"] for library in found.info()]

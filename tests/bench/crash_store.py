@@ -117,7 +117,7 @@ def stored(out: Path) -> tuple[dict[tuple, dict], bool]:
 
 
 def outcome(run, out: Path):
-    """The rows of a run that is done, in one order, and what a page is made of."""
+    """Return the rows of a finished run, sorted, and the content of its page."""
     rows = sorted(json.dumps(row.as_dict(), sort_keys=True) for row in load_rows(out))
     tables = run(out, False)
     assert rows
@@ -126,7 +126,7 @@ def outcome(run, out: Path):
 
 
 def crash(run, kills: int, folder: Path, seed: int = 0) -> str:
-    """The whole harness; what it did, in words."""
+    """Run the whole harness; return a summary."""
     dice = random.Random(seed)
     register_method("dummy", DummyClassifier(strategy="stratified", random_state=0))
     register_method("sometimes", SometimesFails(strategy="stratified", random_state=0))

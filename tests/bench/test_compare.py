@@ -1,3 +1,5 @@
+import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.ensemble import ExtraTreesClassifier
@@ -9,10 +11,12 @@ from jarf.bench import (
     _methods,
     compare,
     dataset_names,
+    get_method,
     load_rows,
     method_names,
     register_method,
 )
+from jarf.bench._own_table import own_table
 
 IRIS = load_iris(as_frame=True).frame
 TINY = {"methods": ["RF", "JARF"], "cv": 2, "repeats": 1, "n_trees": 3}
@@ -33,10 +37,12 @@ def test_every_method_meets_the_same_folds(tmp_path):
     assert {(r.n_train, r.n_test) for r in rows} == {(100, 50)}
 
 
-def test_the_default_is_the_paper_and_ours(comparison):
-    assert set(comparison.scores) == set(_compare.METHODS)
+def test_the_default_is_the_usual_choice_and_ours(comparison):
+    assert _compare.METHODS == ("RF", "XGB", "CatBoost", "LGBM", "JF", "JB")
+    assert set(comparison.scores) == {"RF", "XGB", "JARF", "JF"}
     assert len(comparison.summary["splits"]["JF"]) == 4
-    assert sum(comparison.summary["races"].values()) == 4
+    assert list(comparison.summary["races"]) == ["JF"]
+    assert sum(comparison.summary["races"]["JF"].values()) == 4
     times = comparison.summary["tables"][2]
     searched = {row["key"] for row in times["rows"] if "tuning" in row["cells"]}
     assert searched == {"XGB"}
@@ -165,17 +171,39 @@ def test_the_page_says_what_to_do_next_with_code_that_runs(tmp_path):
     path = tmp_path / "data.csv"
     table = IRIS.assign(kind=["u", "v", None] * 50, paid=["1,5 €", "2,5 €"] * 75)
     table.to_csv(path, index=False, sep=";", decimal=",")
-    for method in ("RF", "XGB", "JARF", "JF"):
+    for method in ("RF", "XGB", "LGBM", "CatBoost", "JARF", "JF", "JB"):
+        for package in get_method(method).requires:
+            pytest.importorskip(package)
         found = compare(path, "target", drop=["paid"], **TINY | {"methods": [method]})
         code = found.summary["code"]
         assert "sep=';', decimal=','" in code
         assert "drop(columns=['target', 'paid'])" in code
         place = {}
         exec(code, place)  # what a reader would paste
-        assert place["model"].predict(place["X"]).shape == (150,)
+        assert len(place["model"].predict(place["X"])) == 150
         assert found.summary["advice"][0].startswith("Use ")
         assert "What to do next" in found.html()
         assert "import pandas as pd" in found.markdown()
+
+
+def test_the_code_converts_dates_and_amounts_as_the_comparison_did(tmp_path):
+    days = pd.Timestamp("2020-01-15 06:30") + pd.to_timedelta(np.arange(150) * 5, "D")
+    table = IRIS.assign(
+        iso=days.strftime("%Y-%m-%d"),
+        german=days.strftime("%d.%m.%Y %H:%M"),
+        paid=[f"{1000 + i},50 €".replace("1", "1.", 1) for i in range(150)],
+        change=["($2.50)", "$1,200.75"] * 75,
+        price=[f"{(i * 37) % 150}.5 %" for i in range(150)],
+    )
+    table.to_csv(tmp_path / "data.csv", index=False)
+    found = compare(tmp_path / "data.csv", "price", **TINY | {"methods": ["JF"]})
+    place = {}
+    exec(found.summary["code"], place)
+    used = own_table(tmp_path / "data.csv", "price")
+    assert {"iso (month)", "iso (weekday)", "german", "paid", "change"} <= set(used.X.columns)
+    for name in used.X.columns:
+        np.testing.assert_allclose(place["X"][name].to_numpy(float), used.X[name].to_numpy(float))
+    np.testing.assert_allclose(place["y"], used.y)
 
 
 def test_a_registered_method_has_no_code():

@@ -145,8 +145,8 @@ def test_a_folder_that_does_not_exist(tmp_path):
 def test_download_is_kept_with_a_checksum(frame, tmp_path):
     calls = []
 
-    def fetch(openml_id, cache):
-        calls.append(openml_id)
+    def fetch(dataset, cache):
+        calls.append(dataset.openml_id)
         return frame[["a", "b"]], frame["target"]
 
     dataset = small(openml_id=7)
@@ -166,8 +166,8 @@ def test_offline_is_tried_again_and_then_explained(monkeypatch):
     monkeypatch.setattr("jarf.bench._loading.time.sleep", lambda seconds: None)
     calls = []
 
-    def fetch(openml_id, cache):
-        calls.append(openml_id)
+    def fetch(dataset, cache):
+        calls.append(dataset.openml_id)
         raise OSError("no network")
 
     with pytest.raises(DatasetError, match="no network") as error:

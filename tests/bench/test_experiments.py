@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from jarf.bench import EXPERIMENTS, Results, plan_study
+from jarf.bench import EXPERIMENTS, DatasetError, Results, plan_study
 from jarf.bench.experiments import ABLATIONS
 from jarf.report import load_results
 
@@ -16,12 +16,16 @@ def tables(results):
     return {t.id: t for e in EXPERIMENTS.values() for t in e.tables(results)}
 
 
-def test_there_are_twelve():
-    assert len(EXPERIMENTS) == 12
+USUAL = [name for name, experiment in EXPERIMENTS.items() if experiment.usual]
+
+
+def test_the_paper_has_twelve():
+    assert len(USUAL) == 12
+    assert set(EXPERIMENTS) - set(USUAL) == {"srbench", "pmlb-classification", "sizes", "theory"}
     assert len(ABLATIONS) + 1 == 12
 
 
-@pytest.mark.parametrize("name", list(EXPERIMENTS))
+@pytest.mark.parametrize("name", USUAL)
 def test_each_can_be_planned_and_tabulated_alone(name, results):
     plan = plan_study("quick", only=[name], datasets=["iris", "diabetes", "halfspace-d10-a45"])
     assert plan.jobs
@@ -30,6 +34,15 @@ def test_each_can_be_planned_and_tabulated_alone(name, results):
         assert table.cells
         known = {(row.key, column.key) for row in table.rows for column in table.columns}
         assert set(table.cells) <= known
+
+
+def test_others_run_only_when_named():
+    assert plan_study("quick", datasets=["iris"], methods=["RF"]).experiments == USUAL
+
+
+def test_datasets_of_another_collection_are_named_as_the_reason():
+    with pytest.raises(DatasetError, match="none of the datasets iris belongs to the experiments"):
+        plan_study("quick", only=["srbench"], datasets=["iris"])
 
 
 @pytest.mark.parametrize("name", list(EXPERIMENTS))

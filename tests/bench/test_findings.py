@@ -28,7 +28,7 @@ def test_the_first_sentence_is_the_answer():
         pair("XGB", "RF", 0.03, 0.01),
         pair("JF", "XGB", 0.01, 0.4),
     ]
-    said = answer(list(scores), scores, pairs, "kappa", ["axes", "local"])
+    said = answer(list(scores), scores, pairs, "kappa", {"JF": ["axes", "local"]})
     assert said[0] == (
         "On this table the Jacobian forest scores best: Cohen's kappa 0.620, 0.010 better than "
         "tuned XGBoost; the difference is within noise (p = 0.4 after Holm's correction)."
@@ -45,7 +45,7 @@ def test_a_loss_is_called_a_loss():
         pair("mine", "JF", 0.2, 0.9),
         pair("RF", "JF", 0.1, 0.001),
     ]
-    said = " ".join(answer(list(scores), scores, pairs, "kappa", ["axes", "axes"]))
+    said = " ".join(answer(list(scores), scores, pairs, "kappa", {"JF": ["axes", "axes"]}))
     assert "On this table mine scores best" in said
     assert "The lead over the Jacobian forest is within noise." in said
     assert "loses 0.100 against the random forest (95 % interval -0.120 to -0.080)" in said
@@ -55,12 +55,12 @@ def test_a_loss_is_called_a_loss():
 def test_guessing_is_called_guessing():
     for best, guesses in ((0.3, False), (-0.02, True)):
         scores = {"RF": best, "JF": best - 0.1}
-        said = answer(["RF", "JF"], scores, [pair("RF", "JF", 0.1, 0.9)], "r2", [])
+        said = answer(["RF", "JF"], scores, [pair("RF", "JF", 0.1, 0.9)], "r2", {})
         assert ("than guessing" in said[-1]) == guesses
 
 
 def test_one_method_has_no_rival():
-    assert answer(["RF"], {"RF": 0.5}, [], "r2", [])[0].endswith("nothing to compare it with.")
+    assert answer(["RF"], {"RF": 0.5}, [], "r2", {})[0].endswith("nothing to compare it with.")
 
 
 def test_the_advice_names_a_method_its_equals_and_the_faster_one():
@@ -69,8 +69,8 @@ def test_the_advice_names_a_method_its_equals_and_the_faster_one():
     said = advice(list(scores), scores, pairs, "kappa", {"JF": 2.0, "XGB": 1.0, "RF": 0.5})
     assert said == [
         "Use the Jacobian forest (JF).",
-        "The lead over tuned XGBoost and the random forest is within noise: each of them may be as "
-        "good on new rows.",
+        "The lead over tuned XGBoost and the random forest is within noise: each of them may be "
+        "equally good on new rows.",
         "If the time of a fit matters, the random forest needs 25 % of the time, tuning included.",
     ]
     clear = [pair("JF", "RF", 0.02, 0.001), pair("JF", "XGB", 0.01, 0.001)]
@@ -81,6 +81,32 @@ def test_the_advice_names_a_method_its_equals_and_the_faster_one():
 
 def test_a_lead_that_rounds_to_nothing_is_called_small():
     scores = {"JF": 0.9, "RF": 0.8999}
-    said = answer(list(scores), scores, [pair("JF", "RF", 0.0001, 0.9)], "r2", [])
+    said = answer(list(scores), scores, [pair("JF", "RF", 0.0001, 0.9)], "r2", {})
     assert "less than 0.001 better than the random forest" in said[0]
     assert "gains less than 0.001 over" in said[1]
+
+
+def test_boosting_is_compared_with_the_best_other_booster():
+    scores = {"CatBoost": 0.7, "JB": 0.69, "XGB": 0.6, "RF": 0.5}
+    pairs = [
+        pair("CatBoost", "JB", 0.01, 0.4),
+        pair("CatBoost", "XGB", 0.1, 0.01),
+        pair("CatBoost", "RF", 0.2, 0.01),
+        pair("JB", "XGB", 0.09, 0.001),
+        pair("JB", "RF", 0.19, 0.001),
+    ]
+    said = answer(list(scores), scores, pairs, "kappa", {"JB": ["mixed", "mixed"]})
+    assert said[1:] == [
+        "Jacobian boosting loses 0.010 against CatBoost (95 % interval -0.030 to +0.010): within "
+        "noise.",
+        "Its race chose rotated or weighted cuts in 2 of 2 splits.",
+    ]
+
+
+def test_only_methods_that_were_run_are_named():
+    scores = {"JB": 0.7, "RF": 0.6}
+    said = answer(list(scores), scores, [pair("JB", "RF", 0.1, 0.01)], "r2", {"JB": ["axes"]})
+    assert said[1:] == [
+        "The race of Jacobian boosting chose plain axes in every split: rotated cuts did not help.",
+    ]
+    assert advice(list(scores), scores, [], "r2", {}) == ["Use Jacobian boosting (JB)."]

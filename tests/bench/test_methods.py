@@ -1,4 +1,6 @@
 import dataclasses
+import sys
+import types
 
 import numpy as np
 import pytest
@@ -8,12 +10,16 @@ from sklearn.ensemble import ExtraTreesClassifier
 
 from jarf import JARFClassifier, JARFRegressor
 from jarf.bench import (
+    BUDGETS,
+    EarlyStopped,
+    Job,
     Setting,
     get_method,
     load_plugin,
     method_names,
     plan_study,
     register_method,
+    run_job,
 )
 from jarf.bench import _methods as registry
 from jarf.bench._baselines import XGB_GRID, BinnedDiscriminants
@@ -142,8 +148,20 @@ class TestPlugins:
             load_plugin(str(tmp_path / "missing.py"))
 
 
-@pytest.mark.parametrize("name", ["ET", "HGB", "LGBM", "CatBoost", "YDF-oblique", "YDF-GBT"])
-def test_peers_take_the_trees_the_seed_and_one_thread(name):
+PEERS = {
+    "ET": {},
+    "HGB": {"max_iter": 10},
+    "LGBM": {"n_estimators": 10},
+    "CatBoost": {"iterations": 10},
+    "YDF-oblique": {},
+    "YDF-GBT": {"num_trees": 10},
+    "YDF-oblique-GBT": {"num_trees": 10},
+    "JB": {"max_iter": 10, "geometry": "fast"},
+}
+
+
+@pytest.mark.parametrize("name", PEERS)
+def test_peers_take_the_seed_and_one_thread(name):
     method = get_method(name)
     for package in method.requires:
         pytest.importorskip(package)
@@ -151,12 +169,70 @@ def test_peers_take_the_trees_the_seed_and_one_thread(name):
     X, y = make_classification(200, 6, n_classes=3, n_informative=4, random_state=0)
     table = as_table((X > 0).astype(float) * [1, 1, 1, 1, 1, 0] + X, np.arange(6) < 5)
     for task, target in (("classification", y), ("regression", X[:, 0] + X[:, 1])):
-        found = [method.build(setting(task)).fit(table, target).predict(table) for _ in range(2)]
+        models = [method.build(setting(task), **PEERS[name]) for _ in range(2)]
+        found = [model.fit(table, target).predict(table) for model in models]
         assert np.array_equal(*found)
         assert np.corrcoef(found[0].ravel(), target)[0, 1] > 0.2
-    proba = method.build(setting()).fit(table, y).predict_proba(table)
+    proba = method.build(setting(), **PEERS[name]).fit(table, y).predict_proba(table)
     assert proba.shape == (200, 3)
     assert proba.sum(axis=1) == pytest.approx(np.ones(200), abs=1e-5)
+
+
+def test_boosters_keep_their_own_number_of_rounds():
+    for package in ("lightgbm", "catboost"):
+        pytest.importorskip(package)
+    histograms = get_method("HGB").build(setting())
+    assert (histograms.max_iter, histograms.early_stopping) == (100, True)
+    light = get_method("LGBM").build(setting()).estimator
+    assert (light.n_estimators, light.learning_rate, light.n_jobs) == (500, 0.05, 1)
+    assert get_method("CatBoost").build(setting())[-1].get_param("iterations") is None
+    ours = get_method("JB").build(setting(n_jobs=2))
+    fresh = type(ours)(n_jobs=2, random_state=3)
+    assert ours.get_params() == fresh.get_params()
+
+
+def test_lightgbm_stops_early_on_rows_it_holds_out():
+    lightgbm = pytest.importorskip("lightgbm")
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 3)), rng.integers(0, 2, 300)
+    y[:3] = 2  # too rare to be in both parts by chance
+    model = EarlyStopped(lightgbm.LGBMClassifier(verbosity=-1, n_jobs=1)).fit(X, y)
+    assert model.model_.best_iteration_ < 50  # noise: nothing to learn
+    assert model.predict_proba(X).shape == (300, 3)
+
+
+class StandInXRFM:
+    """The calls of xrfm.xRFM that we use; it needs torch, which tests do not install."""
+
+    def __init__(self, **options):
+        self.options = options
+
+    def fit(self, X, y, X_val, y_val):
+        self.sizes = len(y), len(y_val)
+        self.kind = y.dtype.kind
+        self.n_classes = 2  # as if the last class were not among its rows
+        return self
+
+    def predict_proba(self, X):
+        return np.full((len(X), self.n_classes), 1 / self.n_classes, dtype=np.float32)
+
+    def predict(self, X):
+        return X[:, :1].astype(np.float32)
+
+
+def test_xrfm_validates_on_a_fifth_of_the_training_rows(monkeypatch):
+    monkeypatch.setitem(sys.modules, "xrfm", types.SimpleNamespace(xRFM=StandInXRFM))
+    X, y = np.random.default_rng(0).normal(size=(100, 3)), np.arange(100) % 3
+    model = get_method("xRFM").build(setting()).fit(X, y)
+    assert model.model_.sizes == (80, 20)
+    assert model.model_.kind == "i"
+    assert model.model_.options["n_threads"] == 1
+    assert not model.model_.options["verbose"]
+    assert model.predict_proba(X).shape == (100, 3)
+    assert model.predict(X).shape == (100,)
+    model = get_method("xRFM").build(setting("regression")).fit(X, X[:, 0])
+    assert model.model_.kind == "f"
+    assert np.allclose(model.predict(X), X[:, 0], atol=1e-6)
 
 
 def test_a_method_that_is_not_installed_says_so(monkeypatch):
@@ -170,4 +246,16 @@ def test_a_method_that_is_not_installed_says_so(monkeypatch):
     study = plan_study(datasets=["iris"], methods=["RF", "LGBM"], warn=told.append)
     assert {job.method for job in study.jobs} == {"RF"}
     assert told == [registry.not_installed(get_method("LGBM"))]
-    assert environment()["not_installed"] == ["LGBM"]
+    assert "LGBM" in environment()["not_installed"]
+
+
+@pytest.mark.parametrize("name", [name for name in ("JF", "JB", "JE") if name in method_names()])
+@pytest.mark.parametrize("dataset", ["iris", "diabetes"])
+def test_our_estimators_leave_a_row_with_what_they_chose(name, dataset):
+    budget = dataclasses.replace(BUDGETS["quick"], n_trees=5, train_cap=80, test_cap=40)
+    row = run_job(Job(dataset, name, cap=80), budget)
+    assert row.ok, row.error
+    assert row.metrics
+    if name != "JE":
+        assert row.extra["geometry"]
+        assert {"JF": "min_samples_split", "JB": "rounds"}[name] in row.extra

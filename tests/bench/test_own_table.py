@@ -91,7 +91,7 @@ def test_limits_on_rows_and_columns_are_said(monkeypatch):
         ({"churn": 1.0}, {"task": "regression"}, "the same number in every row"),
         ({"churn": [np.inf, *range(199)]}, {"task": "regression"}, "infinite"),
         ({}, {"task": "ranking"}, "not 'ranking'"),
-        ({"copy": FRAME["churn"] == "yes"}, {}, "'copy' tells the target 'churn' exactly"),
+        ({"copy": FRAME["churn"] == "yes"}, {}, "'copy' determines the target 'churn' exactly"),
         ({}, {"drop": ["nope"]}, "no column 'nope' to drop"),
         ({}, {"drop": ["income", "debt", "kind", "price"]}, "no column is left"),
         ({}, {"rows": -1}, "rows must be at least 0"),
@@ -153,7 +153,9 @@ def test_a_target_of_money_is_read_as_numbers():
     assert table.task == "regression"
     assert table.y.tolist() == [1000.5 + i for i in range(N)]
     assert "is read as numbers: '$1,000.50' is one of them" in table.notes[0]
-    assert table.recipe.converted == ["price"]
+    assert table.recipe.converted == [
+        "table['price'] = table['price'].str.replace(r'[^\\d.-]', '', regex=True).astype(float)"
+    ]
 
 
 def test_splits_depend_on_the_target_alone():

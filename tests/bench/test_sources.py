@@ -83,7 +83,7 @@ def test_arrays_and_other_frames():
     [
         ("missing.csv", None, "there is no file"),
         ("empty.csv", b"", "is empty"),
-        ("t.xlsx", b"x", "only csv"),
+        ("t.xlsx", b"x", "only CSV"),
         ("broken.parquet", b"not parquet", "cannot be read"),
         ("broken.csv", b'a,b\n"1,2\n', "cannot be read"),
         ("ragged.csv", b"a,b\n1,2\n1,2,3,4\n", "cannot be read"),
@@ -136,9 +136,9 @@ def test_a_german_file_is_read_as_it_is_meant(tmp_path, encoding):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("a;b\n1,5;1.5\n", "'a' has decimal commas, column 'b' decimal points; say with --decimal"),
-        ("a;b\n1,500;x\n2,250;y\n", "may be a decimal comma or separate thousands; say --decimal"),
-        ("a;b,c\n1;2,3\n", "';' separate the fields equally well; say which with --sep"),
+        ("a;b\n1,5;1.5\n", "'a' has decimal commas, column 'b' decimal points; choose"),
+        ("a;b\n1,500;x\n2,250;y\n", "a decimal comma or a thousands separator; use --decimal"),
+        ("a;b,c\n1;2,3\n", "';' separate the fields equally well; choose one with --sep"),
     ],
 )
 def test_what_a_file_does_not_tell_is_asked_for(tmp_path, content, message):

@@ -145,7 +145,7 @@ def test_a_changed_row_is_refused_whatever_its_tail(folder, change):
         "other key": head + b',"CRC"' + tail,
     }[change]
     path.write_bytes(changed)
-    with pytest.raises(StoreError, match=r"line 1 is damaged.*checksum is missing or does not fit"):
+    with pytest.raises(StoreError, match=r"line 1 is damaged.*missing or does not match"):
         load_rows(folder)
 
 
@@ -154,7 +154,7 @@ def test_windows_line_ends_are_named(folder):
         store.append(row(0))
     path = folder / "rows.jsonl"
     path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
-    with pytest.raises(StoreError, match="Windows line ends"):
+    with pytest.raises(StoreError, match="Windows line endings"):
         load_rows(folder)
 
 

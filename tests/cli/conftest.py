@@ -31,7 +31,7 @@ def interrupt():
         process.send_signal(signal.SIGINT)
         error = process.communicate(timeout=60)[1]
         assert process.returncode == 130
-        assert "the same command continues" in error
+        assert "run the same command to resume" in error
         assert "Traceback" not in error
 
     return run

@@ -12,6 +12,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from jarf import JacobianFeatures, JacobianPreconditioner
 from jarf.datasets import make_rotated_halfspace
+from jarf.ensemble import _features
 from jarf.ensemble._features import draw_directions
 
 X, y = make_rotated_halfspace(600, 5, angle=45, random_state=0)
@@ -127,3 +128,33 @@ def test_leading_directions_span_the_gradients(shape):
 def test_unknown_source_is_named():
     with pytest.raises(ValueError, match="astrology"):
         JacobianFeatures(sources=("astrology",)).fit(X, y)
+
+
+@pytest.fixture
+def learned_rows(monkeypatch):
+    """The number of rows of every fit of surrogates."""
+    seen = []
+
+    def fit_sources(sources, table, *more):
+        seen.append(len(table.Z))
+        return _features_fit(sources, table, *more)
+
+    _features_fit = _features.fit_sources
+    monkeypatch.setattr(_features, "fit_sources", fit_sources)
+    return seen
+
+
+def test_surrogates_are_fitted_once_for_the_switch_and_the_directions(learned_rows):
+    data, labels = make_rotated_halfspace(3000, 4, angle=45, noise=0.02, random_state=0)
+    assert JacobianFeatures(random_state=0).fit(data[:900], labels[:900]).switched_on_
+    assert learned_rows == [600, 600, 600]
+    assert JacobianFeatures(random_state=0).fit(data, labels).switched_on_
+    assert JacobianFeatures(switch="on", random_state=0).fit(data, labels).switched_on_
+    assert learned_rows[3:] == [1500, 1500]
+
+
+def test_a_first_fold_without_gain_ends_the_comparison(learned_rows):
+    seeds = range(4)
+    gains = [JacobianFeatures(random_state=seed).fit(X, NOISE).gain_ for seed in seeds]
+    assert min(gains) <= 0
+    assert len(learned_rows) < 3 * len(gains)

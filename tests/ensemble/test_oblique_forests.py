@@ -214,8 +214,9 @@ def test_wrong_parameters_are_named(cls, X, y):
 
 
 def test_progress_is_shown_on_request(capsys):
-    AxisForestClassifier(40, random_state=0, verbose=1).fit(IRIS, SPECIES)
+    AxisForestClassifier(40, random_state=0, verbose=2).fit(IRIS, SPECIES)
     shown = capsys.readouterr().err
+    assert shown.count("[AxisForestClassifier] 4 of 40 trees") == 1
     assert shown.count(" of 40 trees") == 10
     assert shown.count("[AxisForestClassifier] fit: ") == 1
 

@@ -103,7 +103,7 @@ def other_bytes(content: bytes, dice: random.Random) -> bytes:
 
 
 def other_words(manifest: dict, dice: random.Random) -> None:
-    """Put something else into one place of what the file says."""
+    """Replace one value of the file's content."""
     parent, key = dice.choice(list(places(manifest)))
     spare, name = dice.choice(list(places(manifest)))
     parent[key] = copy.deepcopy(spare[name] if dice.random() < 0.5 else dice.choice(EDGES))
@@ -172,7 +172,7 @@ def hostile(saved: tuple, dice: random.Random) -> bytes:
 
 
 def sealed(manifest: dict, members: dict) -> bytes:
-    """The file that says this, with all sizes and checksums right."""
+    """Return a file with this content and with correct sizes and checksums."""
     if isinstance(manifest.get("members"), dict):
         for name, content in members.items():
             digest = hashlib.sha256(content).hexdigest()
@@ -224,7 +224,7 @@ def walk_everywhere(model, rows: np.ndarray) -> None:
 
 
 def fuzz(cases: int, seed: int = 0) -> Counter:
-    """Count what came of so many changed files."""
+    """Count the outcomes of this many changed files."""
     dice, counts, saved = random.Random(seed), Counter(), []
     rows = np.random.default_rng(1).normal(size=(4, 3))
     with tempfile.TemporaryDirectory() as folder:

@@ -94,7 +94,7 @@ def test_number_of_probes(n_probes, expected):
 
 
 def test_more_probes_than_rows_is_noted(capsys):
-    fitted(n_probes=500, verbose=1)
+    fitted(n_probes=500, verbose=2)
     shown = capsys.readouterr().err
     assert "n_probes=500 is more than the 400 rows" in shown
     assert "surrogate:" in shown
@@ -107,7 +107,7 @@ def test_components_are_projections_on_leading_eigenvectors(n_components):
     whole = fitted()
     expected = StandardScaler().fit_transform(X) @ whole.eigenvectors_[:, :n_components]
     np.testing.assert_allclose(model.transform(X), expected)
-    with pytest.raises(ValueError, match="cannot be undone"):
+    with pytest.raises(ValueError, match="cannot be inverted"):
         model.inverse_transform(model.transform(X))
 
 

@@ -86,8 +86,8 @@ def test_automatic_steps_reach_the_next_value(scheme, factor):
         (-1.0, "global", "positive"),
         (float("nan"), "mad", "positive"),
         (0.1, "other", "step_rule"),
-        (0.1, [1.0], "2 finite steps"),
-        (0.1, [1.0, -1.0], "none negative"),
+        (0.1, [1.0], "2 finite, non-negative steps"),
+        (0.1, [1.0, -1.0], "non-negative"),
         (0.1, [1.0, np.inf], "finite"),
     ],
 )

@@ -4,6 +4,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 from jarf import (
     EJOP,
+    AxisForestRegressor,
     JacobianBoostingRegressor,
     JacobianForestRegressor,
     JacobianPreconditioner,
@@ -154,3 +155,15 @@ def test_a_model_of_another_library_is_refused_with_the_way_out(data, display):
         display.from_estimator(model, X, y)
     ejop = expected_jacobian_outer_product(model, X, y)  # the way out
     assert len(SensitivityDisplay.from_ejop(ejop).sensitivities) == X.shape[1]
+
+
+def test_noise_has_the_lowest_sensitivity_of_a_forest():
+    """The jumps of a forest along a continuous column of noise are no sensitivity to it."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack(
+        [rng.choice([2, 8, 16, 32], 400), rng.choice([25, 50, 100], 400), rng.normal(size=400)]
+    )
+    y = 60 * X[:, 0] + 5 * X[:, 1] + rng.normal(0, 60, 400)
+    forest = AxisForestRegressor(50, random_state=0).fit(X, y)
+    found = SensitivityDisplay.from_estimator(forest, X, y).sensitivities
+    assert found.argsort()[::-1].tolist() == [0, 1, 2]

@@ -63,7 +63,7 @@ def test_every_figure_is_drawn_with_words_over_its_marks(comparison, page):
 def test_limits_and_warnings_are_on_the_page(comparison, page):
     assert "looks like an id" in page
     assert "Task: classification, because" in page
-    assert "Dates, taken as days: day." in page
+    assert "Dates, converted to days: day." in page
     assert "2 x 2 folds" in page
 
 
@@ -82,7 +82,7 @@ def test_parts_that_are_missing_are_left_out(comparison):
     summary["errors"] = [{"method": EVIL, "error": "no", "fits": 3}]
     page = comparison_page(summary)
     assert "With fewer rows" not in page
-    assert "nothing can be rotated" in page
+    assert "so there are no directions" in page
     assert "more than 50 levels" in page
     assert "Fits that failed" in page
     assert EVIL not in page

@@ -1,4 +1,4 @@
-"""Verdicts on results made so that the answer is known."""
+"""Verdicts on synthetic results with known answers."""
 
 import pytest
 
@@ -71,6 +71,10 @@ def study(gain, variant_cost, ratio, cosine=1.0, aligned=0.9):
     return results_of(rows)
 
 
+# the claims of the theory have rows of their own, in test_theory.py
+MEASURED = [claim.text for claim in CLAIMS if EXPERIMENTS[claim.experiment].usual]
+
+
 def verdicts(results):
     tables = {t.id: t for e in EXPERIMENTS.values() for t in e.tables(results)}
     return {claim["claim"]: claim["verdict"] for claim in judge(results, tables)}
@@ -88,12 +92,12 @@ def nothing_gained():
     return verdicts(study(-0.02, costs, 4.0, cosine=0.2, aligned=0.2))
 
 
-@pytest.mark.parametrize("claim", [claim.text for claim in CLAIMS])
+@pytest.mark.parametrize("claim", MEASURED)
 def test_a_study_like_the_papers_confirms_the_paper(as_printed, claim):
     assert as_printed[claim] == HOLDS
 
 
-@pytest.mark.parametrize("claim", [claim.text for claim in CLAIMS])
+@pytest.mark.parametrize("claim", MEASURED)
 def test_a_study_without_gain_does_not(nothing_gained, claim):
     if claim != "RF and XGBoost degrade as the angle grows.":
         assert nothing_gained[claim] == NOT_HERE

@@ -1,4 +1,4 @@
-"""Whatever table comes: an answer, or a ValueError that names the column."""
+"""Any table gives a prediction, or a ValueError that names the column."""
 
 import datetime
 

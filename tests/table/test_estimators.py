@@ -1,4 +1,4 @@
-"""Every estimator takes the table as it comes."""
+"""Every estimator accepts raw tables."""
 
 import numpy as np
 import pandas as pd
@@ -270,7 +270,7 @@ def test_categories_pass_through_the_map():
     np.testing.assert_allclose(np.trace(block), (~plain).sum())
     assert model.feature_sensitivities_.shape == (6,)
     assert model.feature_sensitivities_[1] == 0
-    with pytest.raises(ValueError, match="cannot be undone"):
+    with pytest.raises(ValueError, match="cannot be decoded"):
         model.inverse_transform(mapped)
 
 

@@ -415,17 +415,14 @@ def test_kept_leaves_of_rotated_columns_and_histograms():
         np.testing.assert_array_equal(tree.leaves, as_forest(tree, 4).apply(big)[:, 0])
 
 
-def test_progress_is_shown_if_asked(capsys):
-    plan = TreePlan(make_columns(X), axes(2))
-    seeds = np.arange(20)
-    for verbose in (0, 1):
-        grow_trees(
-            lambda _: plan,
-            classes(LABELS),
-            np.ones(300),
-            seeds,
-            Limits(max_depth=1),
-            verbose=verbose,
-        )
-        shown = capsys.readouterr().err
-        assert shown.count("[forest]") == 10 * verbose
+def test_progress_is_reported_after_every_tenth_of_the_trees():
+    plan, lines = TreePlan(make_columns(X), axes(2)), []
+    grow_trees(
+        lambda _: plan,
+        classes(LABELS),
+        np.ones(300),
+        np.arange(20),
+        Limits(max_depth=1),
+        progress=lines.append,
+    )
+    assert lines == [f"{n} of 20 trees" for n in range(2, 21, 2)]

@@ -1,4 +1,4 @@
-"""Classes, responses and Newton steps: by hand, and against each other."""
+"""Classes, responses and Newton steps: known answers, and comparisons with each other."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ def grow(target, weights=None, rows=X, seed=0, bins=False, n_axes=4, **limits):
 
 
 def parts(tree):
-    """The partition of the rows that a tree makes."""
+    """Return the partition of the rows by a tree."""
     return {tuple(np.flatnonzero(tree.leaves == leaf)) for leaf in np.unique(tree.leaves)}
 
 

@@ -1,10 +1,17 @@
-"""The benchmark: datasets, methods, protocol, experiments, stored rows."""
+"""The benchmark: datasets, methods, protocol, experiments and stored results."""
 
 from jarf.bench._budgets import BUDGETS, Budget, get_budget
 from jarf.bench._catalog import CLASSIFICATION, REGRESSION
 from jarf.bench._compare import compare
 from jarf.bench._comparison import Comparison
-from jarf.bench._datasets import Dataset, Table, dataset_names, get_dataset, register_dataset
+from jarf.bench._datasets import (
+    Dataset,
+    Protocol,
+    Table,
+    dataset_names,
+    get_dataset,
+    register_dataset,
+)
 from jarf.bench._errors import TableError
 from jarf.bench._findings import METRICS
 from jarf.bench._jobs import Job, run_job
@@ -21,6 +28,8 @@ from jarf.bench._methods import (
 )
 from jarf.bench._metrics import calibration_error, classification_metrics, regression_metrics
 from jarf.bench._own_target import guess_task
+from jarf.bench._peers import EarlyStopped
+from jarf.bench._pmlb import PMLB, SRBENCH, Published, published
 from jarf.bench._progress import Progress, show_seconds
 from jarf.bench._protocol import Split, make_split
 from jarf.bench._rows import ResultRow
@@ -29,6 +38,7 @@ from jarf.bench._statistics import (
     PairedTest,
     best_or_close,
     corrected_t_test,
+    critical_difference,
     holm,
     mean_ranks,
     wilcoxon_p,
@@ -36,6 +46,7 @@ from jarf.bench._statistics import (
 )
 from jarf.bench._store import ResultStore, StoreError, load_rows, read_rows, read_run
 from jarf.bench._study import Study, plan_study, reproduce
+from jarf.bench._theory import THEORY
 from jarf.bench.experiments import EXPERIMENTS, Experiment, Results, ResultTable
 
 __all__ = [
@@ -43,17 +54,23 @@ __all__ = [
     "CLASSIFICATION",
     "EXPERIMENTS",
     "METRICS",
+    "PMLB",
     "REGRESSION",
+    "SRBENCH",
+    "THEORY",
     "Budget",
     "Comparison",
     "Dataset",
     "DatasetError",
+    "EarlyStopped",
     "Experiment",
     "Fit",
     "Job",
     "Method",
     "PairedTest",
     "Progress",
+    "Protocol",
+    "Published",
     "ResultRow",
     "ResultStore",
     "ResultTable",
@@ -70,6 +87,7 @@ __all__ = [
     "classification_metrics",
     "compare",
     "corrected_t_test",
+    "critical_difference",
     "dataset_names",
     "eigenvector_alignment",
     "get_budget",
@@ -84,6 +102,7 @@ __all__ = [
     "mean_ranks",
     "method_names",
     "plan_study",
+    "published",
     "random_alignment",
     "read_rows",
     "read_run",

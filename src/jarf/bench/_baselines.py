@@ -51,10 +51,10 @@ def xgboost(setting: Setting, **params: Any) -> Any:
 
 
 class BinnedDiscriminants(TransformerMixin, BaseEstimator):
-    """Linear discriminants; a numeric target is cut into ten classes of equal size first.
+    """Linear discriminants; a numeric target is first divided into ten classes of equal size.
 
-    Regression has no classes for LDA to separate. Cutting the target at its deciles is the
-    usual stand-in (it is sliced inverse regression up to scaling).
+    Regression has no classes for LDA to separate. Dividing the target at its deciles is the usual
+    substitute (sliced inverse regression, up to scaling).
     """
 
     def __init__(self, n_bins: int | None = None):
@@ -75,7 +75,7 @@ class BinnedDiscriminants(TransformerMixin, BaseEstimator):
 
 
 def _projected(setting: Setting, projection: Any) -> Any:
-    """Numeric columns projected, one-hot columns handed on, then the forest."""
+    """Project the numeric columns, pass the one-hot columns through, then fit the forest."""
     columns = np.flatnonzero(setting.numeric)
     rotate = ColumnTransformer([("project", projection, columns)], remainder="passthrough")
     return make_pipeline(rotate, forest(setting))
@@ -99,7 +99,7 @@ def jarf_recipe(stem: str) -> Recipe:
 
 
 def engine_forest(stem: str, classification: Any = None, regression: Any = None) -> Any:
-    """A factory of one of the forests on our engine, with settings for either task."""
+    """Return a factory for one of our forests, with settings for either task."""
     settings = {True: classification or {}, False: regression or {}}
 
     def factory(setting: Setting, **params: Any) -> Any:
@@ -162,7 +162,7 @@ METHODS = (
         "XGB",
         xgboost,
         grid=XGB_GRID,
-        note="XGBoost: trees that are added one after the other, each correcting those before it; "
+        note="XGBoost, gradient boosting: each tree corrects the errors of the trees before it; "
         "depth, learning rate and penalty are tuned on training rows (grid of appendix B.1)",
         requires=("xgboost",),
         recipe=Recipe(

@@ -1,4 +1,4 @@
-"""How much of the study a run does: sizes, repeats and trees of --quick, --standard, --full."""
+"""How much of the study a run does: sizes, repeats and trees of each budget."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Budget:
     simulated_rows, simulated_test_rows, simulated_repeats : int
         Rows drawn for one simulated split, and how often.
     n_trees : int
-        Trees of every forest and rounds of every booster.
+        Trees of every forest and rounds of XGBoost. Other boosters have a number of their own.
     tune_rows, tune_folds : int or None, int
         Rows and folds of the grid search inside a training half.
     tune_each_split : bool
@@ -36,6 +36,22 @@ class Budget:
         Folds of a repeat; the study has two.
     max_levels : int or None
         Most one-hot columns of a category; rarer levels share one. None means no limit.
+    public_cap, public_repeats : int or None, int
+        Most training and test rows, and most splits, of a table with a published protocol; None
+        means as the protocol says.
+    sizes : tuple of int
+        Training rows of the experiment on sizes.
+    theory_rows : int
+        Most training rows of the experiment on theory.
+    experiments : tuple of str
+        What is run unless other experiments are named; empty for the paper's study.
+
+    Examples
+    --------
+    >>> from jarf.bench import get_budget
+    >>> budget = get_budget("standard")
+    >>> budget.repeats, budget.folds, budget.train_cap
+    (5, 2, 5000)
     """
 
     name: str
@@ -54,10 +70,15 @@ class Budget:
     slow_probes: int = 10_000
     folds: int = 2
     max_levels: int | None = None
+    public_cap: int | None = None
+    public_repeats: int = 10
+    sizes: tuple[int, ...] = (1000, 5000)
+    theory_rows: int = 4000
+    experiments: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """A plain dict for JSON."""
-        return {**asdict(self), "datasets": list(self.datasets)}
+        return {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self).items()}
 
 
 _ALL = CLASSIFICATION + REGRESSION
@@ -77,6 +98,10 @@ BUDGETS = {
         tune_rows=200,
         tune_folds=2,
         slow_probes=100,
+        public_cap=500,
+        public_repeats=1,
+        sizes=(100, 500),
+        theory_rows=500,
     ),
     "standard": Budget(
         "standard",
@@ -88,6 +113,18 @@ BUDGETS = {
         slow_probes=500,
     ),
     "full": Budget("full", _ALL, train_cap=None, test_cap=None, tune_each_split=True),
+    "large": Budget(
+        "large",
+        _ALL,
+        train_cap=50_000,
+        test_cap=10_000,
+        repeats=1,
+        ablation_repeats=1,
+        tune_rows=5000,
+        tune_folds=2,
+        sizes=(1000, 5000, 20_000, 50_000),
+        experiments=("sizes",),
+    ),
 }
 
 

@@ -1,15 +1,15 @@
-"""Methods compared on a user's own table: one function that plans, runs, resumes and answers."""
+"""Compare methods on a user's own table: plan, run, resume, and report the answer."""
 
 from __future__ import annotations
 
 import os
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from jarf._progress import show
 from jarf.bench._budgets import Budget
 from jarf.bench._comparison import Comparison, compare_rows
 from jarf.bench._csv import CsvFormat
@@ -29,10 +29,10 @@ from jarf.pages import printable
 
 __all__ = ["compare"]
 
-METHODS = ("RF", "XGB", "JARF", "JF")
+METHODS = ("RF", "XGB", "CatBoost", "LGBM", "JF", "JB")
 CURVE = (1 / 8, 1 / 4, 1 / 2)  # of the training rows
 _MAX_LEVELS = 50
-_MAX_ONE_HOT = 2000  # columns that all categories together may become
+_MAX_ONE_HOT = 2000  # one-hot columns of all categories together, at most
 _TUNE_ROWS = 4000
 _SHOWN = ("repeats", "folds", "n_trees", "tune_rows", "tune_folds", "max_levels")
 
@@ -62,9 +62,9 @@ def compare(
 ) -> Comparison:
     """Compare methods on your own table by repeated cross-validation.
 
-    Every method sees the same folds and the same encoding, fitted on training rows only. XGBoost
-    is tuned inside every training part. Differences are judged by the corrected resampled t-test
-    with Holm's correction.
+    Every method sees the same folds and the same encoding, fitted on training rows only. XGBoost is
+    tuned inside every training part. Differences are tested by the corrected resampled t-test with
+    Holm's correction.
 
     Parameters
     ----------
@@ -73,26 +73,26 @@ def compare(
     y : str or array-like of shape (n_rows,)
         Name of the target column of ``X``, or the target itself.
     task : {"classification", "regression"} or None
-        None guesses and says so.
+        None: guessed from the target, with a note.
     methods : sequence of str or None
-        Names of registered methods. None: RF, tuned XGB if it is installed, the paper's JARF, the
-        Jacobian forest JF, and what was registered by the user.
+        Names of registered methods. None: RF; tuned XGB, CatBoost and LGBM if they are installed;
+        the Jacobian forest JF, Jacobian boosting JB, and methods registered by the user.
     cv, repeats : int
-        Folds, and how often the rows are cut into folds anew.
+        Number of folds, and how often the rows are divided into folds.
     rows : int or None
-        Most rows used, 0 for all. None: a sample of 10,000, fewer above 200 columns.
+        Maximum number of rows, 0 for all. None: a sample of 10,000, fewer above 200 columns.
     drop : sequence of str
         Columns to leave out.
     metric : str or None
-        What decides: kappa (default), accuracy, macro_f1, roc_auc, average_precision, brier,
-        log_loss, ece; r2 (default), rmse. All of them are measured.
+        The metric that decides: kappa (default), accuracy, macro_f1, roc_auc, average_precision,
+        brier, log_loss, ece; r2 (default), rmse. All of them are measured.
     learning_curve : bool
         Also train on an eighth, a quarter and a half of the training rows.
     n_trees : int
-        Trees of every forest and rounds of every booster.
+        Trees of every forest and rounds of XGB. The other boosters keep their own number of rounds.
     out : path or None
-        Folder that keeps every fit; a second call with the same table and settings continues.
-        None keeps nothing.
+        Folder where every fit is stored; a second call with the same table and settings resumes.
+        None stores nothing.
     n_jobs : int
         Fits at once, each with one thread. More than one starts processes: a script then needs
         the usual ``if __name__ == "__main__":``.
@@ -100,8 +100,8 @@ def compare(
     label : str or None
         Name of the table on the page; None means the file's.
     sep, decimal, encoding : str or None
-        How a CSV file is written: the character between fields, the decimal sign and the
-        encoding. None: found out from the file; an error asks where it does not tell.
+        How a CSV file is written: the character between fields, the decimal sign and the encoding.
+        None: detected from the file; an error asks for it if the file is ambiguous.
     retry_errors : bool
         Run failed fits again.
     verbose : bool
@@ -151,13 +151,13 @@ def compare(
 def _speaker(verbose: bool) -> Any:
     def say(text: str) -> None:
         if verbose:
-            print(printable(text), file=sys.stderr, flush=True)
+            show(printable(text))
 
     return say
 
 
 def _choose(methods: Sequence[str] | None, task: str) -> tuple[list[str], list[str]]:
-    """Names of the methods, and what to say about those that cannot take part."""
+    """Return the names of the methods, and notes about those that cannot take part."""
     wanted = list(methods or (*METHODS, *sorted(m.name for m in custom_methods())))
     chosen, said = [], []
     for name in dict.fromkeys(wanted):
@@ -166,7 +166,7 @@ def _choose(methods: Sequence[str] | None, task: str) -> tuple[list[str], list[s
         except KeyError as error:
             raise TableError(error.args[0]) from error
         if task not in method.tasks:
-            said.append(f"Left out: {name} does no {task}.")
+            said.append(f"Left out: {name} does not support {task}.")
         elif method.missing:
             said.append(not_installed(method))
         else:
@@ -194,7 +194,7 @@ def _budget(table: OwnTable, cv: int, repeats: int, n_trees: int) -> Budget:
 
 
 def _dataset(table: OwnTable, settings: dict[str, Any]) -> Dataset:
-    """The table under a name that changes with its values and with the settings."""
+    """Return the table under a name that depends on its values and on the settings."""
     held = Table(table.X, table.y, table.label)
     key = table.split_key
     return Dataset(table.name(settings), table.task, load=lambda: held, split_key=key)
@@ -208,7 +208,7 @@ def _caps(table: OwnTable, cv: int) -> list[int]:
 def _plan(
     dataset: str, methods: Sequence[str], budget: Budget, seed: int, caps: Sequence[int]
 ) -> list[Job]:
-    """All fits, whole splits first, so that a run that is stopped early has pairs."""
+    """List all fits, split by split, so that a run that is stopped early has complete splits."""
     places = [(repeat, fold) for repeat in range(budget.repeats) for fold in range(budget.folds)]
     jobs = [
         Job(dataset, method, "", repeat, fold, 0, seed)
@@ -226,7 +226,7 @@ def _plan(
 
 @contextmanager
 def _store(out: str | os.PathLike[str] | None) -> Iterator[ResultStore]:
-    """The rows in ``out``; any table and settings may share it, their rows do not meet."""
+    """Open the results in ``out``; different tables and settings can share the folder."""
     if out is None:
         with TemporaryDirectory() as folder, _store(folder) as store:
             yield store
@@ -247,7 +247,7 @@ def _run(jobs: list[Job], store: ResultStore, budget: Budget, n_jobs: int, say: 
 def _directions(
     dataset: Dataset, table: OwnTable, budget: Budget, seed: int, n_jobs: int, store: ResultStore
 ) -> dict[str, Any]:
-    """The directions of the first split, stored like a fit."""
+    """Return the directions of the first split, stored like a fit."""
     job = Job(dataset.name, "EJOP", "directions", seed=seed)
     if job.key not in store.rows:
         start = time.perf_counter()

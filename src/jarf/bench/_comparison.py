@@ -1,4 +1,4 @@
-"""What a comparison found, out of stored rows, as one object."""
+"""The result of a comparison, computed from stored rows."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ __all__ = ["Comparison", "compare_rows"]
 class Comparison:
     """The result of `compare`.
 
-    A notebook shows it as a page; ``print`` shows the answer.
+    A notebook displays it as a page; ``print`` shows the answer.
 
     Parameters
     ----------
     summary : dict
-        Everything that was found, as plain values.
+        All results, as plain values.
 
     Attributes
     ----------
@@ -40,6 +40,15 @@ class Comparison:
         The finding in sentences.
     scores : dict of str to float
         Mean of the deciding metric over the splits, by method, the best first.
+
+    Examples
+    --------
+    >>> from jarf.bench import compare
+    >>> from sklearn.datasets import load_iris
+    >>> table = load_iris(as_frame=True).frame
+    >>> found = compare(table, "target", methods=["RF"], cv=2, repeats=1, n_trees=5)
+    >>> list(found.scores), found.html().startswith("<!doctype html>")
+    (['RF'], True)
     """
 
     def __init__(self, summary: dict[str, Any]):
@@ -49,15 +58,15 @@ class Comparison:
         self._page = ""
 
     def json(self) -> str:
-        """Everything that was found, as JSON."""
+        """Return all results as JSON."""
         return json.dumps(self.summary, indent=1, allow_nan=False) + "\n"
 
     def markdown(self) -> str:
-        """The answer and the tables, as Markdown."""
+        """Return the answer and the tables as Markdown."""
         return comparison_markdown(self.summary)
 
     def html(self) -> str:
-        """One page that needs nothing else."""
+        """Return a self-contained page."""
         self._page = self._page or comparison_page(self.summary)
         return self._page
 
@@ -75,7 +84,7 @@ class Comparison:
         return "\n".join(self.answer)
 
     def _repr_html_(self) -> str:
-        """The page in a frame of its own, so that its style stays in it."""
+        """Return the page in an iframe, so that its style does not affect the notebook."""
         page = escape(self.html())
         return f'<iframe srcdoc="{page}" style="width: 100%; height: 46rem; border: 0"></iframe>'
 
@@ -88,19 +97,19 @@ def compare_rows(
     left_out: Sequence[str] = (),
     metric: str | None = None,
 ) -> Comparison:
-    """Sum stored rows of one table up.
+    """Summarise the stored rows of one table.
 
     Parameters
     ----------
     rows : sequence of ResultRow
-        Of all fits, those of the learning curve and the grid searches included.
+        All fits, including those of the learning curve and the grid searches.
     geometry : dict
         As made by `directions_of`.
     table : OwnTable
     facts : dict
-        Settings and environment, handed on.
+        Settings and environment, passed through.
     left_out : sequence of str
-        What to say about methods that took no part.
+        Notes about methods that did not take part.
     metric : str or None
         The one that decides; None: kappa, or R2 in regression.
     """
@@ -115,7 +124,8 @@ def compare_rows(
     good = METRICS[metric][1] == "high"
     order = sorted(methods, key=lambda m: -scores[m] if good else scores[m])
     pairs = paired_methods(whole, name, order, metric)
-    races = whole.extras(name, "JF", "geometry")
+    found = {method: whole.extras(name, method, "geometry") for method in order}
+    races = {method: winners for method, winners in found.items() if winners}
     curve = curve_table(rows, name, order, metric)
     times = time_table(whole, name, order)
     summary = {
@@ -134,7 +144,7 @@ def compare_rows(
             times.as_dict(),
             *([] if curve is None else [curve.as_dict()]),
         ],
-        "races": dict(Counter(races).most_common()),
+        "races": {m: dict(Counter(winners).most_common()) for m, winners in races.items()},
         "directions": geometry,
         "methods": [{"name": m, "note": get_method(m).note} for m in order],
         "left_out": list(left_out),
@@ -147,7 +157,7 @@ def compare_rows(
 
 
 def _seconds(times: ResultTable) -> dict[str, float]:
-    """Seconds of a fit by method, the search before it included."""
+    """Return the seconds of a fit by method, including the parameter search."""
     found: dict[str, float] = {}
     for (method, column), cell in times.cells.items():
         if column in ("cpu", "tuning"):
@@ -156,7 +166,7 @@ def _seconds(times: ResultTable) -> dict[str, float]:
 
 
 def _code(method: str, table: OwnTable, facts: dict[str, Any]) -> str:
-    """Code that fits the best method; empty for a method that the user brought."""
+    """Return code that fits the best method; empty for a method registered by the user."""
     recipe = get_method(method).recipe
     if recipe is None:
         return ""

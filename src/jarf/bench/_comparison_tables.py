@@ -35,11 +35,11 @@ def score_table(
     columns = [Column(m, label=METRICS[m][0], better=METRICS[m][1]) for m in metrics]
     rows = [Row(method, "method") for method in order]
     notes = [
-        "Means over the splits. Kappa is the agreement with the truth beyond what guessing with "
-        "the same shares of classes would reach: 0 is guessing, 1 is perfect."
+        "Means over the splits. Kappa measures agreement with the true classes beyond chance: 0 is "
+        "chance level, 1 is perfect."
         if task == "classification"
-        else "Means over the splits. R² is 1 for perfect predictions, 0 for "
-        "always saying the mean. RMSE is in standard deviations of the target.",
+        else "Means over the splits. R² is 1 for perfect predictions and 0 for always predicting "
+        "the mean. RMSE is in standard deviations of the target.",
     ]
     return ResultTable(
         *("compare-scores", "Scores", rows, columns, cells, notes, "method"), best_by_column=True
@@ -65,10 +65,11 @@ def pair_table(pairs: list[Pair], results: Results, metric: str) -> ResultTable:
     ]
     n = results.frame.groupby("method").size().max()
     notes = [
-        f"{METRICS[metric][0]}, positive means that the first is better. Paired over {n} splits by "
-        "the corrected resampled t-test (Nadeau and Bengio 2003), which allows for training rows "
-        "shared by splits; intervals are of a pair alone. 'More than noise': p after Holm's "
-        f"correction for {len(pairs)} pairs below {LEVEL}; 'perhaps': p below {LEVEL} before it."
+        f"{METRICS[metric][0]}, a positive gain means that the first method is better. Paired over "
+        f"{n} splits by the corrected resampled t-test (Nadeau and Bengio 2003), which accounts "
+        "for training rows shared between splits; intervals are not corrected for the number of "
+        f"pairs. 'More than noise': p < {LEVEL} after Holm's correction for {len(pairs)} pairs; "
+        f"'perhaps': p < {LEVEL} before it."
     ]
     return ResultTable("compare-pairs", "Pair by pair", rows, columns, cells, notes, "pair")
 
@@ -96,11 +97,14 @@ def time_table(results: Results, name: str, order: list[str]) -> ResultTable:
     columns = [
         Column("cpu", label="fit, CPU s", digits=2, better="low"),
         Column("ratio", label="times RF", digits=2, better="low"),
-        Column("tuning", label="search before it, s", digits=2, better="low"),
+        Column("tuning", label="parameter search, s", digits=2, better="low"),
         Column("predict", label="predict, s", digits=3, better="low"),
     ]
     rows = [Row(method, "method") for method in order]
-    notes = ["Means over the splits; every fit has one thread. Other work on the machine shows."]
+    notes = [
+        "Means over the splits; every fit uses one thread. Other work on the machine affects "
+        "the times."
+    ]
     return ResultTable("compare-times", "Seconds by method", rows, columns, cells, notes, "method")
 
 

@@ -1,4 +1,4 @@
-"""CSV files as people save them: separators, decimal commas and encodings found or asked for."""
+"""CSV files: separators, decimal commas and encodings are detected or requested."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _MARKS = {
 
 @dataclass(frozen=True)
 class CsvFormat:
-    """How a CSV file is written; None means: look at the file.
+    """The format of a CSV file; None means: detect it from the file.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class CsvFormat:
         One character between the fields.
     decimal : {".", ","} or None
     encoding : str or None
-        Without it: UTF-8, or UTF-16 if the file begins with its mark.
+        None: UTF-8, or UTF-16 if the file starts with its byte-order mark.
     """
 
     sep: str | None = None
@@ -71,7 +71,7 @@ class CsvFormat:
 
 
 def unreadable(path: Path, error: Exception) -> TableError:
-    """Say why a file cannot be read, and what to do."""
+    """Return the error for a file that cannot be read, with a way to fix it."""
     if isinstance(error, TableError):
         return error
     if isinstance(error, UnicodeError):
@@ -84,7 +84,7 @@ def unreadable(path: Path, error: Exception) -> TableError:
 
 
 def check_names(label: str, names: Sequence[str]) -> list[str]:
-    """Column names as text; a name that occurs twice is an error."""
+    """Return column names as text; a repeated name is an error."""
     found = list(map(str, names))
     twice = sorted({name for name in found if found.count(name) > 1})
     if twice:
@@ -93,7 +93,7 @@ def check_names(label: str, names: Sequence[str]) -> list[str]:
 
 
 def inside(places: np.ndarray, start: int, size: int) -> np.ndarray:
-    """The places that lie in a part of a table, counted from its start."""
+    """Return the row numbers that lie in a part of a table, counted from its start."""
     return places[(places >= start) & (places < start + size)] - start
 
 
@@ -101,7 +101,7 @@ def inside(places: np.ndarray, start: int, size: int) -> np.ndarray:
 
 
 def _head(path: Path, encoding: str | None) -> tuple[str, str]:
-    """The first whole lines of a file, and its encoding."""
+    """Return the first complete lines of a file, and its encoding."""
     with gzip.open(path) if path.name.lower().endswith(".gz") else path.open("rb") as stream:
         raw = stream.read(_HEAD_BYTES)
     whole = len(raw) < _HEAD_BYTES
@@ -120,7 +120,7 @@ def _fields(text: str, sep: str) -> list[list[str]]:
 
 
 def _guess_separator(text: str, label: str) -> str:
-    """The separator that cuts the most lines into as many fields as the header has."""
+    """Return the separator that splits the most lines into as many fields as the header has."""
     ranks = {}
     for sep in _SEPARATORS:
         lines = _fields(text, sep)
@@ -130,14 +130,14 @@ def _guess_separator(text: str, label: str) -> str:
     best = [sep for sep, rank in ranks.items() if rank == max(ranks.values())]
     if len(best) > 1:
         raise TableError(
-            f"{label}: {' and '.join(map(repr, best))} separate the fields equally well; say which "
-            "with --sep"
+            f"{label}: {' and '.join(map(repr, best))} separate the fields equally well; choose "
+            "one with --sep"
         )
     return best[0] if best else ","
 
 
 def _guess_decimal(lines: list[list[str]], label: str) -> str:
-    """The decimal sign of the columns that hold numbers; where both signs fit, ask."""
+    """Return the decimal sign of the numeric columns; an ambiguous file is an error."""
     comma, point, either = [], [], []
     for name, *values in zip(*(line for line in lines if len(line) == len(lines[0])), strict=True):
         texts = [v.strip() for v in values if v.strip() and v.strip() != "?"]
@@ -153,18 +153,18 @@ def _guess_decimal(lines: list[list[str]], label: str) -> str:
     if comma and point:
         raise TableError(
             f"{label}: column {comma[0]!r} has decimal commas, column {point[0]!r} decimal points; "
-            "say with --decimal which of them is the decimal sign"
+            "choose the decimal sign with --decimal"
         )
     if either and not comma and not point:
         raise TableError(
-            f"{label}: the comma in column {either[0]!r} may be a decimal comma or separate "
-            "thousands; say --decimal , or --decimal ."
+            f"{label}: the comma in column {either[0]!r} may be a decimal comma or a thousands "
+            "separator; use --decimal , or --decimal ."
         )
     return "," if comma else "."
 
 
 def _have_points(fractions: list[str]) -> bool:
-    """Whether numbers have decimal points: 1.5 does, 1.500 alone may be a thousand and a half."""
+    """Return whether numbers have decimal points: 1.5 does; 1.500 may also mean 1,500."""
     numbers = all(_POINT.fullmatch(v) or _COMMA_GROUPS.fullmatch(v) for v in fractions)
     return numbers and not all(map(_POINT_GROUPS.fullmatch, fractions))
 
@@ -173,7 +173,7 @@ def _have_points(fractions: list[str]) -> bool:
 
 
 class CsvFile:
-    """The header first, then what is asked for. Types are inferred from the rows that are kept."""
+    """A CSV file that is read on demand. Types are inferred from the rows that are kept."""
 
     def __init__(self, path: Path, label: str, form: CsvFormat | None = None):
         self.path, self.label = path, label
@@ -203,17 +203,17 @@ class CsvFile:
             raise unreadable(self.path, error) from error
 
     def column(self, name: str) -> Any:
-        """One column of all rows, as a Series."""
+        """Return one column of all rows, as a Series."""
         return self._in_parts(None, [name])[name]
 
     def rows(self, places: np.ndarray | None, columns: Sequence[str]) -> Any:
-        """The columns of some rows, in rising order, or of all, as a DataFrame."""
+        """Return the columns of some rows, in ascending order, or of all rows, as a DataFrame."""
         if places is not None or self.format.decimal == ",":
             return self._in_parts(places, list(columns))
         return self._whole_lines(self._read(low_memory=False))[list(columns)]
 
     def _in_parts(self, places: np.ndarray | None, columns: list[str]) -> Any:
-        """Some rows as text, then read again, so that pandas infers types from all of them."""
+        """Read some rows as text, then parse them together, so that types are inferred from all."""
         import pandas as pd
 
         kept = [self._read(nrows=0, dtype=str)[columns]]
@@ -232,7 +232,7 @@ class CsvFile:
         return pd.read_csv(io.StringIO(text), low_memory=False, skip_blank_lines=False)
 
     def _whole_lines(self, frame: Any) -> Any:
-        """Refuse what pandas takes for an index: lines with more fields than names."""
+        """Reject lines with more fields than the header, which pandas would read as an index."""
         import pandas as pd
 
         if not isinstance(frame.index, pd.RangeIndex):
@@ -241,7 +241,7 @@ class CsvFile:
 
 
 def _decimal_points(column: Any) -> Any:
-    """Numbers with decimal commas, and points between thousands, as pandas reads them."""
+    """Rewrite numbers with decimal commas and thousands points in the form that pandas reads."""
     known = column.dropna().str.strip()
     if not len(known) or not known.str.fullmatch(_LOCAL_NUMBER).all():
         return column

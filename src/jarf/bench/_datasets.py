@@ -1,4 +1,4 @@
-"""The registry of datasets: a name, a source and the facts a file must agree with."""
+"""The registry of datasets: a name, a source and the facts that a file must match."""
 
 from __future__ import annotations
 
@@ -11,7 +11,16 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Dataset", "Table", "dataset_names", "get_dataset", "register_dataset"]
+__all__ = [
+    "Dataset",
+    "Protocol",
+    "Table",
+    "dataset_names",
+    "get_dataset",
+    "in_collection",
+    "is_registered",
+    "register_dataset",
+]
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
@@ -29,13 +38,56 @@ class Table:
     source : str
         Where the rows came from, for the record.
     partial : bool
-        True when only a part of the registered rows was found.
+        Whether only a part of the registered rows was found.
+
+    Examples
+    --------
+    >>> from jarf.bench import get_dataset, load_table
+    >>> table = load_table(get_dataset("iris"))
+    >>> table.X.shape, table.y.shape
+    ((150, 4), (150,))
     """
 
     X: Any
     y: np.ndarray
     source: str = "memory"
     partial: bool = False
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """A published way to split a table, used in place of repeated two-fold splits.
+
+    Every column counts as a number and is standardised on the training rows.
+
+    Attributes
+    ----------
+    seeds : tuple of int
+        ``random_state`` of each split.
+    train_size : float
+        Share of the rows that are training rows.
+    max_rows : int
+        Of a table with more rows than this, that many training rows are drawn with replacement.
+    """
+
+    seeds: tuple[int, ...]
+    train_size: float
+    max_rows: int
+
+    def rows(self, n_rows: int, repeat: int) -> tuple[np.ndarray, np.ndarray]:
+        """Training and test rows of a split."""
+        from sklearn.model_selection import train_test_split
+
+        seed = self.seeds[repeat]
+        train, test = train_test_split(
+            np.arange(n_rows),
+            train_size=self.train_size,
+            test_size=1.0 - self.train_size,
+            random_state=seed,
+        )
+        if n_rows > self.max_rows:
+            train = train[np.random.RandomState(seed).choice(len(train), size=self.max_rows)]
+        return train, test
 
 
 @dataclass(frozen=True)
@@ -54,7 +106,7 @@ class Dataset:
         Expected number of rows of each class. Only the counts are compared, since copies of a
         dataset spell its classes differently.
     openml_id : int or None
-        Where to download it from when no file is found.
+        Dataset to download if no file is found.
     licence, note : str
         Shown by ``jarf reproduce --list`` and on the page.
     load : callable or None
@@ -63,11 +115,26 @@ class Dataset:
         ``draw(seed, n_train, n_test) -> (train, test)`` for a simulation: every split is a new
         draw, so nothing is shared between splits.
     truth : callable or None
-        ``truth(X) -> labels`` that the best possible classifier names, for a simulation.
+        ``truth(X) -> labels`` of the best possible classifier, for a simulation.
     facts : mapping
         Numbers an experiment may need, such as the angle of a simulated boundary.
     split_key : str
-        What the splits depend on in addition to the seed; an empty text means the name.
+        What the splits depend on in addition to the seed; empty: the name.
+    collection : str
+        The set of tables it belongs to; an experiment runs on the tables of one collection.
+    file : str
+        Path of its file below the data folder, without ending; an empty text means the name.
+    url, sha256 : str
+        Where else to download a ``.tsv.gz`` file, and the checksum of the registered one.
+    protocol : Protocol or None
+        How a public benchmark splits it; None means repeated two-fold splits.
+
+    Examples
+    --------
+    >>> from jarf.bench import get_dataset
+    >>> iris = get_dataset("iris")
+    >>> iris.task, iris.n_rows
+    ('classification', 150)
     """
 
     name: str
@@ -83,6 +150,11 @@ class Dataset:
     truth: Callable[[Any], np.ndarray] | None = None
     facts: Mapping[str, float] = field(default_factory=dict)
     split_key: str = ""
+    collection: str = "study"
+    file: str = ""
+    url: str = ""
+    sha256: str = ""
+    protocol: Protocol | None = None
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
@@ -95,6 +167,11 @@ class Dataset:
     def split_seed(self, seed: int, repeat: int, fold: int) -> int:
         """One seed per split, the same for every method, unrelated between splits."""
         return split_seed(seed, self.split_key or self.name, repeat, fold)
+
+    @property
+    def label(self) -> str:
+        """The name inside its collection."""
+        return self.file.rpartition("/")[2] or self.name
 
     @property
     def simulated(self) -> bool:
@@ -142,7 +219,11 @@ def get_dataset(name: str) -> Dataset:
     """Look a dataset up by name; an unknown name is an error that lists the known ones."""
     _fill()
     if name not in _REGISTRY:
-        raise KeyError(f"unknown dataset {name!r}; known: {', '.join(sorted(_REGISTRY))}")
+        known = sorted(n for n, d in _REGISTRY.items() if d.collection == "study")
+        raise KeyError(
+            f"unknown dataset {name!r}; known: {', '.join(known)}; and the tables of other "
+            "collections, which jarf reproduce --list shows"
+        )
     return _REGISTRY[name]
 
 
@@ -152,21 +233,32 @@ def dataset_names() -> list[str]:
     return list(_REGISTRY)
 
 
+def is_registered(name: str) -> bool:
+    """Whether there is an entry of that name."""
+    _fill()
+    return name in _REGISTRY
+
+
+def in_collection(collection: str) -> list[str]:
+    """Names of the registered datasets of a collection."""
+    return [name for name in dataset_names() if _REGISTRY[name].collection == collection]
+
+
 def custom_datasets() -> list[str]:
-    """Names registered by the user, or registered anew."""
+    """Return the names of datasets that the user registered or replaced."""
     _fill()
     return [name for name, dataset in _REGISTRY.items() if _BUILT_IN.get(name) is not dataset]
 
 
 def add_datasets(datasets: Sequence[Dataset]) -> None:
-    """Take over entries of another process."""
+    """Add entries that another process registered."""
     _fill()
     _REGISTRY.update({dataset.name: dataset for dataset in datasets})
 
 
 @contextmanager
 def temporary_dataset(dataset: Dataset) -> Iterator[None]:
-    """Let jobs find a dataset by its name for a while."""
+    """Register a dataset for the duration of a block."""
     _fill()
     _REGISTRY[dataset.name] = dataset
     try:
@@ -178,8 +270,11 @@ def temporary_dataset(dataset: Dataset) -> Iterator[None]:
 def _fill() -> None:
     if not _BUILT_IN:
         from jarf.bench._catalog import study_datasets
+        from jarf.bench._pmlb import pmlb_datasets
+        from jarf.bench._theory import theory_datasets
 
-        _BUILT_IN.update({dataset.name: dataset for dataset in study_datasets()})
+        every = (*study_datasets(), *pmlb_datasets(), *theory_datasets())
+        _BUILT_IN.update({dataset.name: dataset for dataset in every})
         users = dict(_REGISTRY)
         _REGISTRY.clear()
         _REGISTRY.update(_BUILT_IN | users)

@@ -1,4 +1,4 @@
-"""Which directions of a table matter: the EJOP of one training part, looked at in the test part."""
+"""The directions that matter in a table, estimated on training rows, evaluated on test rows."""
 
 from __future__ import annotations
 
@@ -9,15 +9,19 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from jarf.bench._datasets import Table
 from jarf.bench._mechanism import numeric_eigenvectors
+from jarf.gradients import robust_scale
 from jarf.inspection import Wording, facts_of_ejop
 from jarf.table import read_table
 
 __all__ = ["directions_of"]
 
 N_DIRECTIONS = 6
-STEP_RULE = "auto"  # steps that reach the next value of a column, in everything the page shows
+# Steps of one robust standard deviation that reach the next value of a column, in everything the
+# page shows. With the paper's tenth of it, the jumps of a forest's steps make columns of noise look
+# more important than columns of few values that matter.
+STEP, STEP_RULE = 1.0, "auto"
 _N_POINTS = 800
-_MAX_CATEGORIES = 80  # category columns the surrogate sees, of at most 50 levels
+_MAX_CATEGORIES = 80  # category columns the surrogate sees
 
 
 def directions_of(
@@ -25,23 +29,24 @@ def directions_of(
 ) -> dict[str, Any]:
     """Spectrum, loadings, sensitivities and the plane of the two strongest directions.
 
-    Everything is learned from ``train``; points and the worth of cuts are of ``test``.
+    Everything is learned from ``train``; points and the value of cuts are computed on ``test``.
 
     Returns
     -------
     dict
-        Plain lists and numbers. Without two numeric columns there are no directions: then it
-        holds ``sensitivities`` only.
+        Plain lists and numbers. With fewer than two numeric columns there are no directions, only
+        ``sensitivities``.
     """
     y_train, y_test = _targets(train, test, task)
     fitted = _fit(train.X, y_train, numbers, seed, n_jobs)
-    found = {"n_rows": len(y_train), "task": task, **_sensitivities(fitted, list(train.X.columns))}
+    Z_train, Z_test = (_standardised(fitted, part.X) for part in (train, test))
+    shown = _sensitivities(fitted, Z_train, list(train.X.columns))
+    found = {"n_rows": len(y_train), "task": task, **shown}
     number = np.flatnonzero(fitted.table_.is_number)
     if len(number) < 2:
         return found
     names = fitted.feature_names_in_[fitted.table_.encoded_columns_[number]]
     facts = facts_of_ejop(fitted.ejop_.matrix[np.ix_(number, number)], names)
-    Z_train, Z_test = (_standardised(fitted, part.X) for part in (train, test))
     return {
         **found,
         "columns": names.tolist(),
@@ -73,6 +78,7 @@ def _fit(X: Any, y: np.ndarray, numbers: list[str], seed: int, n_jobs: int) -> A
     return JacobianPreconditioner(
         categorical_features=others or None,
         categorical="toggle",
+        step=STEP,
         step_rule=STEP_RULE,
         random_state=seed,
         n_jobs=n_jobs,
@@ -84,11 +90,17 @@ def _standardised(fitted: Any, X: Any) -> np.ndarray:
     return (values - fitted.mean_) / fitted.scale_
 
 
-def _sensitivities(fitted: Any, columns: list[str]) -> dict[str, Any]:
-    """By column, strongest first; what was not differentiated is named apart."""
+def _sensitivities(fitted: Any, Z: np.ndarray, columns: list[str]) -> dict[str, Any]:
+    """By column, strongest first; columns that were not differentiated are listed separately.
+
+    A slope times one standard deviation of the column: the robust one if that is smaller, so that
+    outliers do not multiply a slope by a distance that few rows are apart.
+    """
     table, names = fitted.table_, fitted.feature_names_in_.tolist()
     moved = set(table.encoded_columns_[table.is_number | table.is_level].tolist())
-    values = fitted.feature_sensitivities_
+    typical = np.where(table.is_number, np.minimum(robust_scale(Z), 1.0), 1.0)
+    squares = np.maximum(fitted.ejop_.diagonal(), 0.0) * typical**2
+    values = np.sqrt(table.per_column(squares))
     order = [j for j in np.argsort(-values, kind="stable").tolist() if j in moved]
     kept = {names[j] for j in order}
     return {
@@ -100,7 +112,7 @@ def _sensitivities(fitted: Any, columns: list[str]) -> dict[str, Any]:
 def _agreement(
     X: Any, y: np.ndarray, numbers: list[str], n_numbers: int, seed: int, n_jobs: int
 ) -> list[float]:
-    """|cosine| between the two strongest directions of two halves that share no row."""
+    """Return |cosine| between the two strongest directions of two disjoint halves of the rows."""
     order = np.random.default_rng(seed).permutation(len(y))
     found = []
     for rows in np.array_split(order, 2):
@@ -116,7 +128,7 @@ def _agreement(
 
 
 def _plane(points: np.ndarray, test: Table, task: str, seed: int) -> dict[str, Any]:
-    """Some test rows in the two strongest directions, with what they are."""
+    """Return some test rows in the plane of the two strongest directions, with their targets."""
     some = np.random.default_rng(seed).permutation(len(points))[:_N_POINTS]
     y = test.y[some]
     labels = [str(label) for label in y] if task == "classification" else _rounded(y, 6)
@@ -134,7 +146,7 @@ def _cuts(
     test: tuple[np.ndarray, np.ndarray],
     task: str,
 ) -> dict[str, Any]:
-    """The best single cut across one of the two strongest directions, and of one column.
+    """Return the best single cut across one of the two strongest directions, and of one column.
 
     A cut of a column is a threshold of a number or one level of a category against the others.
     Both are chosen on the training rows; ``worth`` is the share of the test rows' squared error
@@ -165,7 +177,7 @@ def _cuts(
 
 
 def _in_units(fitted: Any, normal: np.ndarray, threshold: float) -> str:
-    """A cut of standardised columns in words, in the table's own units."""
+    """Describe a cut of standardised columns in words, in the table's own units."""
     direction = np.where(np.abs(normal) > 0.01, normal, 0.0) / fitted.scale_
     offset = threshold + float(direction @ fitted.mean_)
     return Wording(fitted, fitted.scale_, digits=2, max_terms=4).cut(direction, offset)

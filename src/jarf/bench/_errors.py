@@ -1,4 +1,4 @@
-"""The error of a table that cannot be compared on, and names in words that a shell understands."""
+"""Errors about a user's table, and hints quoted for a shell."""
 
 from __future__ import annotations
 
@@ -9,7 +9,18 @@ __all__ = ["TableError", "drop_hint"]
 
 
 class TableError(ValueError):
-    """A table cannot be read or cannot be compared on."""
+    """A table cannot be read or cannot be used for a comparison.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from jarf.bench import TableError, compare
+    >>> try:
+    ...     compare(pd.DataFrame({"a": [1, 2]}), "b")
+    ... except TableError as error:
+    ...     "no column 'b'" in str(error)
+    True
+    """
 
 
 def drop_hint(names: Iterable[str]) -> str:
@@ -25,7 +36,7 @@ def drop_hint(names: Iterable[str]) -> str:
 
 
 def _shell_word(name: str) -> str:
-    """Quote a name; characters that a terminal would obey are written as escapes."""
+    """Quote a name; control characters are written as escapes."""
     if name.isprintable():
         return shlex.quote(name)
     escaped = name.encode("unicode_escape").decode().replace("'", "\\'")

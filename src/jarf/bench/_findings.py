@@ -1,4 +1,4 @@
-"""Who is ahead of whom, whether it is more than noise, and the answer in sentences."""
+"""Paired differences between methods, whether they exceed noise, and the answer in sentences."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = [
     "paired_methods",
 ]
 
-METRICS = {  # label, and which end is good
+METRICS = {  # label, and whether high or low is better
     "kappa": ("Cohen's kappa", "high"),
     "accuracy": ("accuracy", "high"),
     "macro_f1": ("macro F1", "high"),
@@ -41,12 +41,17 @@ _WORDS = {
     "XGB": "tuned XGBoost",
     "JARF": "the paper's JARF",
     "JF": "the Jacobian forest",
+    "JB": "Jacobian boosting",
+    "JE": "the Jacobian ensemble",
+    "HGB": "scikit-learn's histogram boosting",
+    "LGBM": "LightGBM",
 }
+_BOOSTERS = ("XGB", "LGBM", "CatBoost", "HGB", "YDF-GBT", "YDF-oblique-GBT")
 LEVEL = 0.05
 
 
 def deciding_metric(task: str, metric: str | None) -> str:
-    """The metric asked for, or the usual one of the task; one of another task is an error."""
+    """Return the requested metric, or the task's default; a metric of another task is an error."""
     known = METRICS_OF[task]
     if metric is not None and metric not in known:
         raise TableError(f"the metric of {task} is one of {', '.join(known)}, not {metric!r}")
@@ -55,7 +60,7 @@ def deciding_metric(task: str, metric: str | None) -> str:
 
 @dataclass(frozen=True)
 class Pair:
-    """How far one method is ahead of another; positive is better whatever the metric."""
+    """The gain of one method over another; positive means better, whatever the metric."""
 
     first: str
     second: str
@@ -64,7 +69,7 @@ class Pair:
 
     @property
     def verdict(self) -> str:
-        """Whether the difference is more than noise, in words."""
+        """Say whether the difference is more than noise."""
         if self.p < LEVEL:
             return "more than noise"
         return "perhaps more than noise" if self.test.p < LEVEL else "within noise"
@@ -100,9 +105,9 @@ def answer(
     scores: dict[str, float],
     pairs: list[Pair],
     metric: str,
-    races: list[str],
+    races: dict[str, list[str]],
 ) -> list[str]:
-    """The finding in sentences, the most important first.
+    """Return the findings as sentences, the most important first.
 
     Parameters
     ----------
@@ -112,8 +117,8 @@ def answer(
         Their means.
     pairs : list of Pair
     metric : str
-    races : list of str
-        Which geometry the Jacobian forest chose on each split.
+    races : dict of str to list of str
+        The geometry that each of our methods chose on each split.
     """
     best, label = order[0], METRICS[metric][0]
     text = f"On this table {_word(best)} scores best: {label} {scores[best]:.3f}"
@@ -132,13 +137,15 @@ def answer(
         close = [_word(p.second) for p in rivals if p is not None and p.verdict == verdict]
         if close:
             said.append(f"The lead over {' and '.join(close)} is {verdict}.")
-    own = by_names.get(frozenset(("JF", "RF")))
-    if own is not None:
-        said.append(_against_forest(own))
-    if races:
-        said.append(_race(races))
+    rivals_of = {"JF": ["RF"], "JB": [method for method in order if method in _BOOSTERS]}
+    for own, others in rivals_of.items():
+        pair = by_names.get(frozenset((own, *others[:1])))
+        if pair is not None:
+            said.append(_against(own, pair))
+        if races.get(own):
+            said.append(_race(own, races[own], named=pair is None))
     if metric in ("kappa", "r2") and scores[best] < 0.01:
-        said.append("No method does better than guessing: read nothing into their order.")
+        said.append("No method is better than guessing, so their order means nothing.")
     return said
 
 
@@ -149,20 +156,20 @@ def advice(
     metric: str,
     seconds: dict[str, float],
 ) -> list[str]:
-    """What to do next, in sentences.
+    """Return advice on what to do next, as sentences.
 
     Parameters
     ----------
     order, scores, pairs, metric
         As in `answer`.
     seconds : dict of str to float
-        Seconds of one fit, by method, the search for parameters included.
+        Seconds of one fit by method, including the parameter search.
     """
     best = order[0]
     if metric in ("kappa", "r2") and scores[best] < 0.01:
         return [
             "Do not choose a model yet: no method predicts this target better than guessing. Look "
-            "for columns that know more about it."
+            "for columns that carry more information about it."
         ]
     said = [f"Use {_word(best)} ({best})."]
     by_names = {frozenset((p.first, p.second)): p for p in pairs}
@@ -171,7 +178,7 @@ def advice(
     if close:
         said.append(
             f"The lead over {_listed(close)} is within noise: "
-            f"{'it' if len(close) == 1 else 'each of them'} may be as good on new rows."
+            f"{'it' if len(close) == 1 else 'each of them'} may be equally good on new rows."
         )
     if faster:
         quick = min(faster, key=lambda m: seconds[m])
@@ -204,21 +211,29 @@ def _signed(value: float) -> str:
     return text.lstrip("+-") if float(text) == 0 else text
 
 
-def _against_forest(pair: Pair) -> str:
-    test, wins = pair.test, pair.first == "JF"
+def _against(own: str, pair: Pair) -> str:
+    """Say how far one of our methods is ahead of its nearest relative."""
+    test, wins = pair.test, pair.first == own
     sign = 1 if wins else -1
     ends = sorted((sign * test.low, sign * test.high))
     verb = "gains" if wins else "loses"
+    rival = _word(pair.second if wins else pair.first)
     return (
-        f"The Jacobian forest {verb} {_size(test.mean)} {'over' if wins else 'against'} the "
-        f"random forest (95 % interval {_signed(ends[0])} to {_signed(ends[1])}): {pair.verdict}."
+        f"{_begin(_word(own))} {verb} {_size(test.mean)} {'over' if wins else 'against'} {rival} "
+        f"(95 % interval {_signed(ends[0])} to {_signed(ends[1])}): {pair.verdict}."
     )
 
 
-def _race(races: list[str]) -> str:
-    plain = sum(winner == "axes" for winner in races)
-    if plain == len(races):
-        return "Its own race chose plain axes in every split: rotated cuts did not pay there."
-    others = len(races) - plain
-    text = f"Its own race chose rotated or weighted cuts in {others} of {len(races)} splits"
+def _race(own: str, winners: list[str], named: bool) -> str:
+    """Say what the race chose; the method is named where the sentence before does not."""
+    race = f"The race of {_word(own)}" if named else "Its race"
+    plain = sum(winner == "axes" for winner in winners)
+    if plain == len(winners):
+        return f"{race} chose plain axes in every split: rotated cuts did not help."
+    others = len(winners) - plain
+    text = f"{race} chose rotated or weighted cuts in {others} of {len(winners)} splits"
     return text + (", plain axes in the others." if plain else ".")
+
+
+def _begin(text: str) -> str:
+    return text[:1].upper() + text[1:]

@@ -25,7 +25,7 @@ _ORDER = (
 
 
 def flat_frame(rows: Iterable[ResultRow]) -> Any:
-    """One line per fit, with a column for every metric and every stage.
+    """Return one line per fit, with a column for every metric and every stage.
 
     Parameters
     ----------
@@ -37,8 +37,8 @@ def flat_frame(rows: Iterable[ResultRow]) -> Any:
         Texts; ``repeat``, ``fold``, ``cap``, ``seed`` (int64); sizes (Int64, missing where a fit
         failed); ``partial`` (boolean); metrics and ``time_...`` in seconds (float64, missing where
         they were not measured); ``seconds`` of the whole job, ``version`` of jarf and ``when``
-        (UTC). These columns are always there, in the same order. After them come
-        ``surrogate_...`` and ``extra_...``, the single numbers and words that methods reported.
+        (UTC). These columns are always present, in the same order. The columns ``surrogate_...``
+        and ``extra_...`` follow, with single numbers and words that methods reported.
     """
     import pandas as pd
 

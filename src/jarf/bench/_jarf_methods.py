@@ -1,4 +1,4 @@
-"""JARF as a method of the benchmark: the paper's recipe, its boosted form and all variants."""
+"""JARF as a method of the benchmark: the paper's version, its boosted form and all variants."""
 
 from __future__ import annotations
 
@@ -13,19 +13,20 @@ from jarf.bench._baselines import XGB_GRID, engine_forest, forest, jarf_recipe, 
 from jarf.bench._mechanism import eigenvector_alignment, numeric_eigenvectors
 from jarf.bench._methods import Fit, Method, Setting
 from jarf.bench._metrics import classification_metrics, regression_metrics
+from jarf.bench._recipes import Recipe
 from jarf.table import read_table
 
 __all__ = ["METHODS", "preconditioner_of"]
 
 
 def preconditioner_of(model: Any) -> Any:
-    """The fitted JacobianPreconditioner inside a fitted model of this file, or None."""
+    """Return the fitted JacobianPreconditioner inside a fitted model of this file, or None."""
     found = getattr(model, "preconditioner_", None)
     return found if hasattr(found, "ejop_") else None
 
 
 def _surrogate(setting: Setting, kind: str) -> Any:
-    """The model to differentiate. None means the library's default, the paper's forest."""
+    """Return the model to differentiate. None means the library's default, the paper's forest."""
     deep = forest(setting, n_estimators=100, max_features="sqrt")
     mlp = MLPClassifier if setting.classification else MLPRegressor
     return {
@@ -81,7 +82,7 @@ def _jarf(setting: Setting, final: str = "forest", **options: Any) -> Any:
 
 
 def _inspect(fit: Fit) -> dict[str, Any]:
-    """Quality of the surrogate on the test half, and how far its EJOP is from the default's."""
+    """Return the surrogate's test quality, and the distance of its EJOP to the default's."""
     inner = preconditioner_of(fit.model)
     if inner is None:
         return {}
@@ -129,11 +130,12 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "m = 2500": {"n_probes": 2500},
     "m = 5000": {"n_probes": 5000},
     "m = n": {"n_probes": 10**9},
+    "top 2 eigenvectors": {"n_components": 2},
 }
 
 
 def _with_directions(setting: Setting, **params: Any) -> Any:
-    """XGBoost behind JacobianFeatures, which decides for itself whether to append anything."""
+    """Return XGBoost with JacobianFeatures in front, which decides whether to append directions."""
     from jarf import JacobianFeatures
 
     judge = xgboost(setting, **{**params, "n_estimators": 50})
@@ -143,14 +145,59 @@ def _with_directions(setting: Setting, **params: Any) -> Any:
     return make_pipeline(features, xgboost(setting, **params))
 
 
+def _own_defaults(stem: str) -> Any:
+    """A factory of one of the library's estimators at its own defaults, seed and threads aside."""
+
+    def factory(setting: Setting, **params: Any) -> Any:
+        import jarf
+
+        model = getattr(jarf, stem + ("Classifier" if setting.classification else "Regressor"))()
+        filled = {"random_state": setting.random_state, "n_jobs": setting.n_jobs, **params}
+        known = model.get_params(deep=False)
+        return model.set_params(**{k: v for k, v in filled.items() if k in known})
+
+    return factory
+
+
+def _boosters() -> tuple[Method, ...]:
+    """Jacobian boosting and the ensemble of it and the forest, where the library has them."""
+    import jarf
+
+    kinds = (
+        (
+            *("JB", "JacobianBoosting"),
+            "our Jacobian boosting: small trees added one after the other, each correcting those "
+            "before it; they may cut along combinations of columns if that helps on held-out "
+            "training rows, which also decide the number of rounds; untuned",
+        ),
+        (
+            *("JE", "JacobianEnsemble"),
+            "our Jacobian ensemble: the forest, the booster and other members, weighted on "
+            "held-out training rows; at its defaults",
+        ),
+    )
+    return tuple(
+        Method(
+            name,
+            _own_defaults(stem),
+            note=note,
+            recipe=Recipe(
+                (f"from jarf import {stem}{{Kind}}",), f"{stem}{{Kind}}(random_state=0)", True
+            ),
+        )
+        for name, stem, note in kinds
+        if hasattr(jarf, f"{stem}Regressor")
+    )
+
+
 METHODS = (
     Method(
         "JARF",
         _jarf,
         variants=VARIANTS,
         inspect=_inspect,
-        note="the paper's method: the numeric columns are mixed by a matrix H, learned from how a "
-        "first forest reacts to each of them, and a random forest is fitted to the result",
+        note="the paper's method: the numeric columns are mixed by a matrix H, estimated from the "
+        "gradients of a surrogate forest, and a random forest is fitted to the result",
         recipe=jarf_recipe("JARF"),
     ),
     Method(
@@ -164,16 +211,17 @@ METHODS = (
         "XGB+J",
         _with_directions,
         tuned_as="XGB",
-        note="XGBoost with directions of the EJOP as further columns, if they help on held-out "
+        note="XGBoost with directions of the EJOP as additional columns, if they help on held-out "
         "training rows",
         requires=("xgboost",),
     ),
     Method(
         "JF",
         engine_forest("JacobianForest"),
-        note="our Jacobian forest: trees may cut along combinations of columns to which a first "
-        "model reacts; it checks on held-out training rows whether that helps, and else stays a "
-        "plain forest",
+        note="our Jacobian forest: trees may cut along combinations of columns, drawn from the "
+        "gradients of surrogate models, if that helps on held-out training rows; otherwise it "
+        "is a plain forest",
         recipe=jarf_recipe("JacobianForest"),
     ),
+    *_boosters(),
 )

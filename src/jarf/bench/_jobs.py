@@ -1,4 +1,4 @@
-"""One fit of the study: its key, and how it becomes a row."""
+"""One fit of the study: its key, and the row that it produces."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
 from threadpoolctl import threadpool_limits
 
 from jarf.bench._budgets import Budget
-from jarf.bench._datasets import get_dataset
+from jarf.bench._datasets import Dataset, get_dataset
 from jarf.bench._jarf_methods import preconditioner_of
 from jarf.bench._methods import Fit, Method, Setting, get_method
 from jarf.bench._metrics import classification_metrics, regression_metrics
@@ -31,13 +31,20 @@ __all__ = ["TUNING", "Job", "run_job", "versions"]
 TUNING = "tuning"
 _PACKAGES = (
     *("jarf", "numpy", "scipy", "scikit-learn", "xgboost", "pandas"),
-    *("lightgbm", "catboost", "ydf"),
+    *("lightgbm", "catboost", "ydf", "xrfm", "torch"),
 )
 
 
 @dataclass(frozen=True, order=True)
 class Job:
-    """What one row is about. Experiments that need the same fit share the same job."""
+    """A fit to run. Experiments that need the same fit share the same job.
+
+    Examples
+    --------
+    >>> from jarf.bench import Job
+    >>> Job("iris", "RF", repeat=1).key
+    ('iris', 'RF', '', 1, 0, 0, 0)
+    """
 
     dataset: str
     method: str
@@ -53,7 +60,7 @@ class Job:
         return tuple(asdict(self).values())
 
     def tuning(self, each_split: bool) -> Job | None:
-        """The grid search this fit waits for, if any."""
+        """Return the grid search that this fit depends on, if any."""
         method = get_method(self.method)
         name = method.tuned_as or (self.method if method.grid else None)
         if name is None or self.variant == TUNING:
@@ -62,7 +69,7 @@ class Job:
         return Job(self.dataset, name, TUNING, *place, self.cap, self.seed)
 
     def row(self, **found: Any) -> ResultRow:
-        """What came out of this job, as the row to store."""
+        """Return the result of this job as a row to store."""
         now = time.strftime(WHEN, time.gmtime())
         return ResultRow(**asdict(self), versions=versions(), when=now, **found)
 
@@ -73,7 +80,7 @@ class Job:
 
 @lru_cache(maxsize=1)
 def versions() -> dict[str, str]:
-    """Versions of what decides a result."""
+    """Return the versions of the packages that affect a result."""
     found = {"python": platform.python_version()}
     for package in _PACKAGES:
         with contextlib.suppress(PackageNotFoundError):
@@ -100,7 +107,7 @@ def run_job(
 
 
 def _where(error: Exception) -> list[str]:
-    """The innermost calls of an error, without the folders of this machine."""
+    """Return the innermost calls of an error, without local folder names."""
     calls = traceback.extract_tb(error.__traceback__)[-6:]
     return [f"{Path(call.filename).name}:{call.lineno} {call.name}" for call in calls]
 
@@ -110,8 +117,10 @@ def _measure(
 ) -> dict[str, Any]:
     budget = replace(budget, train_cap=job.cap or None)
     dataset = get_dataset(job.dataset)
-    split = make_split(dataset, job.repeat, job.fold, budget, job.seed, folder)
     method = get_method(job.method)
+    if method.measure is not None:
+        return _measured(job, method, dataset)
+    split = make_split(dataset, job.repeat, job.fold, budget, job.seed, folder)
     setting = Setting(
         task=split.task,
         n_trees=budget.n_trees,
@@ -138,6 +147,18 @@ def _measure(
     return {**facts, "params": params, **_fit_and_score(method, model, split, setting)}
 
 
+def _measured(job: Job, method: Method, dataset: Dataset) -> dict[str, Any]:
+    """The row of a method that measures without a split."""
+    assert method.measure is not None
+    seed = dataset.split_seed(job.seed, job.repeat, job.fold)
+    setting = Setting(task=dataset.task, random_state=seed)
+    options = method.variants[job.variant] if job.variant else {}
+    start = time.perf_counter()
+    found = method.measure(dataset, setting, **options)
+    times = {"total": round(time.perf_counter() - start, 5)}
+    return {"task": dataset.task, "times": times, **found}
+
+
 def _fit_and_score(method: Method, model: Any, split: Split, setting: Setting) -> dict[str, Any]:
     wall, cpu = time.perf_counter(), time.process_time()
     model.fit(split.X_train, split.y_train)
@@ -153,8 +174,7 @@ def _fit_and_score(method: Method, model: Any, split: Split, setting: Setting) -
     times.update(_stages(model, times["total"]))
     extra = method.inspect(Fit(model, split, setting)) if method.inspect else {}
     if getattr(model, "race_", None) is not None:
-        race = {"geometry": model.race_.winner, "min_samples_split": model.min_samples_split_}
-        extra = {**extra, **race}
+        extra = {**extra, "geometry": model.race_.winner, **_chosen_numbers(model)}
     if split.bayes is not None:
         extra = {**extra, "bayes": round(split.bayes, 6)}
     return {
@@ -164,8 +184,15 @@ def _fit_and_score(method: Method, model: Any, split: Split, setting: Setting) -
     }
 
 
+def _chosen_numbers(model: Any) -> dict[str, int]:
+    """What a forest or a booster of ours chose on held-out rows in addition to its geometry."""
+    names = {"min_samples_split": "min_samples_split_", "rounds": "n_iter_"}
+    found = {name: getattr(model, attribute, None) for name, attribute in names.items()}
+    return {name: int(value) for name, value in found.items() if value is not None}
+
+
 def _stages(model: Any, total: float) -> dict[str, float]:
-    """Seconds of the surrogate, the gradients and the rest, where the model has such stages."""
+    """Return the seconds of surrogate, gradients and the rest, if the model has such stages."""
     inner = preconditioner_of(model)
     if inner is None:
         return {"fit": total}

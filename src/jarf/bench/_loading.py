@@ -1,8 +1,10 @@
-"""From a name to rows: the data folder, the cache, OpenML; and the check of what was found."""
+"""Load a dataset by name: from the data folder, the cache or OpenML, and check it."""
 
 from __future__ import annotations
 
+import gzip
 import hashlib
+import io
 import json
 import os
 import time
@@ -13,6 +15,7 @@ from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 from urllib.error import URLError
+from urllib.request import urlopen
 
 import numpy as np
 
@@ -22,16 +25,27 @@ from jarf.bench._datasets import Dataset, Table
 __all__ = ["DatasetError", "data_folder", "load_table"]
 
 _RETRIES = 3
+_MAX_BYTES = 2**28  # of a downloaded file; the largest table of PMLB used here has 2**23
 # no network, a wrong checksum or a body that is cut off, an answer of another form
 _DOWNLOAD_ERRORS = (OSError, ValueError, EOFError, KeyError, HTTPException, zlib.error)
 
 
 class DatasetError(RuntimeError):
-    """A dataset cannot be found or is not what the registry says."""
+    """A dataset cannot be found or does not match the registry.
+
+    Examples
+    --------
+    >>> from jarf.bench import Dataset, DatasetError, load_table
+    >>> try:
+    ...     load_table(Dataset("nowhere", "regression"))
+    ... except DatasetError as error:
+    ...     print(str(error)[:16])
+    nowhere: no file
+    """
 
 
 def data_folder(folder: str | os.PathLike[str] | None = None) -> Path | None:
-    """The folder to search first: the argument, else ``JARF_DATA``, else None."""
+    """Return the folder to search first: the argument, else ``JARF_DATA``, else None."""
     chosen = folder or os.environ.get("JARF_DATA")
     if not chosen:
         return None
@@ -42,7 +56,7 @@ def data_folder(folder: str | os.PathLike[str] | None = None) -> Path | None:
 
 
 def cache_folder() -> Path:
-    """Where downloads are kept: ``JARF_CACHE``, else the user's cache folder."""
+    """Return the folder for downloads: ``JARF_CACHE``, else the user's cache folder."""
     root = os.environ.get("JARF_CACHE") or Path.home() / ".cache" / "jarf"
     return Path(root)
 
@@ -50,7 +64,7 @@ def cache_folder() -> Path:
 def load_table(
     dataset: Dataset,
     folder: str | os.PathLike[str] | None = None,
-    fetch: Callable[[int, Path], tuple[Any, Any]] | None = None,
+    fetch: Callable[[Dataset, Path], tuple[Any, Any]] | None = None,
 ) -> Table:
     """Find, read and check one dataset.
 
@@ -61,7 +75,7 @@ def load_table(
     folder : path or None
         Searched first; None means ``JARF_DATA``.
     fetch : callable or None
-        ``fetch(openml_id, cache) -> (X, y)``, replaced in tests.
+        ``fetch(dataset, cache) -> (X, y)``, replaced in tests.
 
     Returns
     -------
@@ -71,14 +85,16 @@ def load_table(
     Raises
     ------
     DatasetError
-        With the reason, when nothing is found or the facts disagree.
+        If nothing is found or the facts disagree; the message gives the reason.
     """
     if dataset.load is not None:
         return _checked(dataset, dataset.load())
     for place in (data_folder(folder), cache_folder()):
-        path = _find(place, dataset.name)
+        path = _find(place, dataset)
         if path is not None:
             return _checked(dataset, _read(path))
+    if dataset.url:
+        return _checked(dataset, _download(dataset, cache_folder(), fetch or _fetch_file))
     if dataset.openml_id is None:
         raise DatasetError(
             f"{dataset.name}: no file {dataset.name}.parquet or .csv in the data folder "
@@ -87,14 +103,23 @@ def load_table(
     return _checked(dataset, _download(dataset, cache_folder(), fetch or _fetch_openml))
 
 
-def _find(folder: Path | None, name: str) -> Path | None:
-    """The file of that name directly inside the folder, links followed but not out of it."""
+def _find(folder: Path | None, dataset: Dataset) -> Path | None:
+    """Return the file of a dataset in the folder; links may not lead out of it.
+
+    A table of PMLB may lie at its own path, directly in the folder, or as in PMLB's repository.
+    """
     if folder is None:
         return None
-    for ending in (".parquet", ".csv"):
-        path = (folder / (name + ending)).resolve()
-        if path.is_file() and path.parent == folder.resolve():
-            return path
+    stems = [dataset.name]
+    if dataset.file:
+        label = dataset.label
+        stems += [dataset.file, label, f"{label}/{label}", f"datasets/{label}/{label}"]
+    for stem in stems:
+        for ending in (".parquet", ".csv", *([".tsv.gz"] if dataset.url else [])):
+            path = (folder / (stem + ending)).resolve()
+            inside = (folder.resolve() / stem).parent
+            if path.is_file() and path.parent == inside:
+                return path
     return None
 
 
@@ -103,8 +128,11 @@ def _read(path: Path) -> Table:
 
     _verify_checksum(path)
     try:
-        frame = pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_csv(path)
-    except Exception as error:  # whatever a reader says to a file that is not what it seems
+        if path.suffix == ".parquet":
+            frame = pd.read_parquet(path)
+        else:
+            frame = pd.read_csv(path, sep="\t" if path.name.endswith(".tsv.gz") else ",")
+    except Exception as error:  # readers raise many kinds of errors for malformed files
         raise DatasetError(f"{path} cannot be read: {error}") from error
     if "target" not in frame.columns:
         raise DatasetError(f"{path} has no column named 'target'")
@@ -119,7 +147,7 @@ def _as_table(X: Any, y: Any, source: str) -> Table:
 
 
 def _checked(dataset: Dataset, table: Table) -> Table:
-    """Refuse what disagrees with the registry; mark what is only a part of it."""
+    """Reject a table that disagrees with the registry; mark one that is only a part of it."""
     n, d = table.X.shape
     where = f"{dataset.name} ({table.source})"
     if n != len(table.y):
@@ -146,34 +174,51 @@ def _check_classes(where: str, dataset: Dataset, table: Table, partial: bool) ->
 
 
 def _download(
-    dataset: Dataset, cache: Path, fetch: Callable[[int, Path], tuple[Any, Any]]
+    dataset: Dataset, cache: Path, fetch: Callable[[Dataset, Path], tuple[Any, Any]]
 ) -> Table:
-    assert dataset.openml_id is not None
+    where = "PMLB" if dataset.url else f"OpenML {dataset.openml_id}"
     for attempt in range(_RETRIES):
         try:
-            X, y = fetch(dataset.openml_id, cache / "openml")
+            X, y = fetch(dataset, cache / "openml")
             break
         except _DOWNLOAD_ERRORS as error:
             last = attempt == _RETRIES - 1 or isinstance(error, URLError | TimeoutError)
             if last:  # scikit-learn has tried a network that is down several times
                 raise DatasetError(
-                    f"{dataset.name}: no local file, and OpenML {dataset.openml_id} could not be "
+                    f"{dataset.name}: no local file, and {where} could not be "
                     f"downloaded ({type(error).__name__}: {error}). Offline? Put "
-                    f"{dataset.name}.parquet or .csv, with a column 'target', into the folder "
-                    "named by --data or JARF_DATA"
+                    f"{dataset.file or dataset.name}.parquet or .csv, with a column 'target', "
+                    "into the folder named by --data or JARF_DATA"
                 ) from error
             time.sleep(2.0**attempt)
-    table = _checked(dataset, _as_table(X, y, f"OpenML {dataset.openml_id}"))
+    table = _checked(dataset, _as_table(X, y, where))
     _keep(X, y, cache, dataset.name)
     return table
 
 
-def _fetch_openml(openml_id: int, cache: Path) -> tuple[Any, Any]:
+def _fetch_file(dataset: Dataset, cache: Path) -> tuple[Any, Any]:
+    """A table of PMLB. Where the newest copy is the registered file, its checksum must match."""
+    import pandas as pd
+
+    with urlopen(dataset.url, timeout=60) as answer:
+        content = answer.read(_MAX_BYTES + 1)
+    if len(content) > _MAX_BYTES:
+        raise ValueError(f"the file is larger than {_MAX_BYTES} bytes")
+    found = hashlib.sha256(content).hexdigest()
+    if dataset.facts.get("newest") and found != dataset.sha256:
+        raise ValueError(f"the file has the sha256 {found}, registered is {dataset.sha256}")
+    frame = pd.read_csv(io.BytesIO(gzip.decompress(content)), sep="\t")
+    return frame.drop(columns="target"), frame["target"]
+
+
+def _fetch_openml(dataset: Dataset, cache: Path) -> tuple[Any, Any]:
     from sklearn.datasets import fetch_openml
 
     with warnings.catch_warnings():  # it warns of every retry; what fails at last is an error
         warnings.simplefilter("ignore")
-        bunch = fetch_openml(data_id=openml_id, as_frame=True, data_home=str(cache), parser="auto")
+        bunch = fetch_openml(
+            data_id=dataset.openml_id, as_frame=True, data_home=str(cache), parser="auto"
+        )
     return bunch.data, bunch.target
 
 
@@ -190,7 +235,7 @@ def _keep(X: Any, y: Any, cache: Path, name: str) -> None:
 
 
 def _verify_checksum(path: Path) -> None:
-    """Refuse a download that has changed since, before anything reads it."""
+    """Reject a download that has changed since, before reading it."""
     record = path.with_suffix(".sha256")
     if record.is_file() and _sha256(path).encode() not in record.read_bytes():
         raise DatasetError(f"{path} does not match its checksum; delete it to download it again")

@@ -19,9 +19,9 @@ __all__ = ["alignment_curve", "alignment_of_normals", "eigenvector_alignment", "
 
 
 def alignment_of_normals(fit: Fit) -> dict[str, Any]:
-    """Quartiles of s_k over the inner nodes of a fitted oblique forest, for its row.
+    """Return quartiles of s_k over the inner nodes of a fitted oblique forest, for its row.
 
-    Only numeric columns count, the ones that JARF rotates.
+    Only numeric columns count: those that JARF rotates.
     """
     numeric = np.flatnonzero(fit.setting.numeric)
     if not hasattr(fit.model, "split_normals") or len(numeric) < 2:

@@ -1,4 +1,4 @@
-"""The registry of methods: a name, a factory, a grid; and the users' way in."""
+"""The registry of methods: a name, a factory and a grid; users can add their own."""
 
 from __future__ import annotations
 
@@ -32,21 +32,28 @@ TASKS = ("classification", "regression")
 
 @dataclass(frozen=True)
 class Setting:
-    """What a factory may want to know about the fit it builds an estimator for.
+    """What a factory may need to know about the fit that it builds an estimator for.
 
     Attributes
     ----------
     task : {"classification", "regression"}
     n_trees : int
-        Trees of a forest, rounds of a booster.
+        Trees of a forest, rounds of XGBoost. Other boosters have a number of their own.
     random_state : int
     n_jobs : int
     numeric : ndarray of bool
-        Which encoded columns a rotation may mix; the others are one-hot.
+        Encoded columns that a rotation may mix; the others are one-hot.
     n_train : int
         Training rows.
     slow_probes : int
-        Most probes for a surrogate that must be asked point by point.
+        Maximum number of probes for a surrogate that is evaluated point by point.
+
+    Examples
+    --------
+    >>> from jarf.bench import Setting, get_method
+    >>> forest = get_method("RF").build(Setting("regression", n_trees=20))
+    >>> forest.n_estimators
+    20
     """
 
     task: str
@@ -65,7 +72,15 @@ class Setting:
 
 @dataclass(frozen=True)
 class Fit:
-    """A fitted model and its split, handed to a method's ``inspect`` after the clock stopped."""
+    """A fitted model and its split, passed to a method's ``inspect`` after timing has ended.
+
+    Examples
+    --------
+    >>> from jarf.bench import Fit, Setting
+    >>> fit = Fit(model=None, split=None, setting=Setting("regression"))
+    >>> fit.setting.classification
+    False
+    """
 
     model: Any
     split: Any
@@ -89,15 +104,27 @@ class Method:
     variants : mapping
         Name of a variant to parameters of the factory.
     tasks : tuple of str
-        What it can predict; it takes no part in experiments on other tasks.
+        Tasks that it supports; it is left out of experiments on other tasks.
     inspect : callable or None
         ``inspect(fit) -> dict`` of further numbers for the row, outside the timing.
     note : str
         One sentence for people who do not know the method, shown by ``--list`` and on pages.
     requires : tuple of str
-        Packages that must be installed; without them the method is listed as left out.
+        Packages that must be installed; otherwise the method is listed as left out.
     recipe : Recipe or None
         Code with which a user builds the model outside the benchmark.
+    measure : callable or None
+        ``measure(dataset, setting, **params) -> dict`` with ``metrics`` and ``extra`` of a row, in
+        place of fitting and scoring an estimator.
+    collection : str
+        If not empty, the only collection of datasets it runs on; it is then not listed.
+
+    Examples
+    --------
+    >>> from jarf.bench import get_method
+    >>> method = get_method("XGB")
+    >>> sorted(method.grid), method.requires
+    (['learning_rate', 'max_depth', 'reg_lambda'], ('xgboost',))
     """
 
     name: str
@@ -110,14 +137,16 @@ class Method:
     note: str = ""
     requires: tuple[str, ...] = ()
     recipe: Recipe | None = None
+    measure: Callable[..., dict[str, Any]] | None = None
+    collection: str = ""
 
     @property
     def missing(self) -> list[str]:
-        """Packages that it needs and that are not installed."""
+        """Return required packages that are not installed."""
         return [name for name in self.requires if find_spec(name) is None]
 
     def build(self, setting: Setting, variant: str = "", **params: Any) -> Any:
-        """The estimator of one fit."""
+        """Return the estimator of one fit."""
         if variant and variant not in self.variants:
             raise KeyError(f"{self.name} has no variant {variant!r}")
         options = dict(self.variants[variant]) if variant else {}
@@ -139,7 +168,7 @@ def register_method(
         Shown in tables.
     factory : callable, estimator class or estimator
         ``factory(setting, **params)`` that returns an estimator; or a scikit-learn class or
-        instance, which is used as it is with ``random_state``, and ``n_jobs``, filled in.
+        instance, which is used with ``random_state`` and ``n_jobs`` filled in.
     grid : mapping or None
         Parameters to tune inside the training half, and their values.
     **fields
@@ -184,7 +213,7 @@ class _Prototype:
 
     @property
     def tasks(self) -> tuple[str, ...]:
-        """What the estimator says it predicts; both, if it says nothing."""
+        """Return the task of the estimator; both if it does not declare one."""
         told = (is_classifier(self.estimator), is_regressor(self.estimator))
         return tuple(t for t, yes in zip(TASKS, told, strict=True) if yes) or TASKS
 
@@ -203,14 +232,20 @@ def get_method(name: str) -> Method:
     return _REGISTRY[name]
 
 
-def method_names() -> list[str]:
-    """All registered names, the study's own first."""
+def is_method(name: str) -> bool:
+    """Whether a method of that name is registered."""
     _fill()
-    return list(_REGISTRY)
+    return name in _REGISTRY
+
+
+def method_names() -> list[str]:
+    """All registered names but those of one collection alone, the study's own first."""
+    _fill()
+    return [name for name, method in _REGISTRY.items() if not method.collection]
 
 
 def not_installed(method: Method) -> str:
-    """What to say about a method whose packages are missing."""
+    """Return a note about a method whose packages are missing."""
     packages = " ".join(method.missing)
     verb = "is" if len(method.missing) == 1 else "are"
     return f"Left out: {method.name}, {packages} {verb} not installed (pip install {packages})."
@@ -229,7 +264,7 @@ def custom_methods() -> list[Method]:
 
 
 def add_methods(methods: Sequence[Method]) -> None:
-    """Take over entries of another process."""
+    """Add entries that another process registered."""
     _fill()
     _REGISTRY.update({method.name: method for method in methods})
 
@@ -238,9 +273,10 @@ def _fill() -> None:
     if _BUILT_IN:
         return
     users = dict(_REGISTRY)
-    from jarf.bench import _baselines, _jarf_methods, _peers
+    from jarf.bench import _baselines, _jarf_methods, _peers, _theory
 
-    for method in (*_baselines.METHODS, *_jarf_methods.METHODS, *_peers.METHODS):
+    modules = (_baselines, _jarf_methods, _peers, _theory)
+    for method in (method for module in modules for method in module.METHODS):
         _REGISTRY[method.name] = method
         _BUILT_IN.add(method.name)
     for name, method in users.items():
@@ -249,7 +285,7 @@ def _fill() -> None:
 
 
 def load_plugin(spec: str) -> list[str]:
-    """Take methods from ``my_file.py`` or ``module:Class`` and return their new names.
+    """Register methods from ``my_file.py`` or ``module:Class`` and return their names.
 
     A file is run as Python and calls `register_method` or `register_dataset` itself. A class is
     registered under its own name.

@@ -1,4 +1,4 @@
-"""What is measured on a test half."""
+"""Metrics on a test half."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ __all__ = ["calibration_error", "classification_metrics", "regression_metrics"]
 def classification_metrics(
     y_true: np.ndarray, y_pred: np.ndarray, proba: np.ndarray | None = None
 ) -> dict[str, float]:
-    """Cohen's kappa, accuracy, macro-F1; with probabilities also those that judge them.
+    """Return Cohen's kappa, accuracy and macro-F1, and metrics of the probabilities if given.
 
-    These are ROC AUC, average precision, the Brier score, log-loss and the calibration error. With
-    two classes, ROC AUC and average precision are those of class 1; with more, the mean over the
-    classes, each against all others.
+    Those of the probabilities are ROC AUC, average precision, Brier score, log loss and calibration
+    error. With two classes, ROC AUC and average precision are those of class 1; with more, the mean
+    over the classes, each against all others.
 
     Labels are 0..C-1, the columns of ``proba``; a true label of -1 was not in the training half.
     """
-    # kappa is 0/0 where one class is left and always met: call that perfect
+    # kappa is 0/0 if there is one class and it is always predicted: count that as perfect
     alone = len(np.union1d(y_true, y_pred)) == 1
     scores = {
         "kappa": 1.0 if alone else float(cohen_kappa_score(y_true, y_pred)),
@@ -44,7 +44,7 @@ def classification_metrics(
 
 
 def _ranking_metrics(onehot: np.ndarray, proba: np.ndarray) -> dict[str, float]:
-    """How well probabilities rank the rows of a class; classes without rows are left out."""
+    """Return how well probabilities rank the rows of a class; classes without rows are left out."""
     classes = [1] if proba.shape[1] == 2 else range(proba.shape[1])
     here = [c for c in classes if 0 < onehot[:, c].sum() < len(onehot)]
     if not here:

@@ -1,4 +1,4 @@
-"""Columns of a user's table: types that every method can take, and columns to beware of."""
+"""Columns of a user's table: types that every method accepts, and suspicious columns."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from jarf.bench._errors import drop_hint
-from jarf.bench._own_text import calendar_columns, read_text
+from jarf.bench._own_text import calendar_code, calendar_columns, read_text
 
 __all__ = ["Cleaned", "clean_columns", "is_text"]
 
@@ -18,16 +18,16 @@ _ID_NAME = re.compile(r"(^|[^a-z])(id|key|index|uuid|guid|row|unnamed)([^a-z]|$)
 
 @dataclass
 class Cleaned:
-    """Columns that are left, and what was said about the others."""
+    """The columns that are used, and notes about the others."""
 
     X: Any
     notes: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
-    converted: list[str] = field(default_factory=list)
+    converted: list[str] = field(default_factory=list)  # lines of code
 
 
 def clean_columns(frame: Any) -> Cleaned:
-    """Numbers as floats or integers, dates as days, all else as categories.
+    """Convert numbers to floats or integers, dates to days, and everything else to categories.
 
     Text that holds amounts or dates is read as such. Columns of one value and text that never
     repeats are left out: no rule learned from them could apply to another row. Numbers that look
@@ -56,13 +56,13 @@ def clean_columns(frame: Any) -> Cleaned:
         pd.DataFrame(kept, index=frame.index),
         said.notes(),
         said.warnings,
-        said.dates + said.amounts,
+        said.code,
     )
 
 
 @dataclass
 class _Said:
-    """What there is to say about columns, by kind."""
+    """Notes about columns, by kind."""
 
     constant: list[str] = field(default_factory=list)
     unique: list[str] = field(default_factory=list)
@@ -71,38 +71,44 @@ class _Said:
     parts: list[str] = field(default_factory=list)
     infinite: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    code: list[str] = field(default_factory=list)
 
     def notes(self) -> list[str]:
-        """One sentence per kind that occurred."""
+        """Return one sentence per kind that occurred."""
         kinds = {
-            "Left out, one value": self.constant,
-            "Left out, a name for every row": self.unique,
+            "Left out, constant": self.constant,
+            "Left out, text that differs in every row": self.unique,
             "Text read as numbers": self.amounts,
-            "Dates, taken as days": self.dates,
+            "Dates, converted to days": self.dates,
             "Parts of dates, added as columns": self.parts,
-            "Infinite numbers, taken as missing": self.infinite,
+            "Infinite numbers, treated as missing": self.infinite,
         }
         return [f"{what}: {', '.join(names)}." for what, names in kinds.items() if names]
 
 
 def _typed(name: str, column: Any, said: _Said) -> dict[str, Any]:
-    """The columns that a column becomes: itself, or days and parts of the calendar."""
+    """Return the columns that replace a column: itself, or days and parts of the calendar."""
+    place = code = f"table[{name!r}]"
     if column.dtype == object:
         column = _hashable(column)
     if is_text(column):
         read = read_text(column)
         column = read.values
+        code = read.code.format(column=code)
         if read.kind == "number":
             said.amounts.append(name)
+            said.code.append(f"{place} = {code}")
         if read.guess:
             said.warnings.append(
-                f"the dates in {name!r} ({read.example}) do not tell day from month; they are read "
+                f"the dates in {name!r} ({read.example}) are ambiguous between day and month; they "
+                "are read "
                 f"{read.guess}"
             )
     if column.dtype.kind in "mM":
         parts = calendar_columns(name, column)
         said.dates.append(name)
         said.parts += [part for part in parts if part != name]
+        said.code += calendar_code(name, column, code, list(parts))
         return parts
     if column.dtype.kind in "iuf":
         column = _plain_numbers(column)
@@ -113,7 +119,7 @@ def _typed(name: str, column: Any, said: _Said) -> dict[str, Any]:
 
 
 def is_text(column: Any) -> bool:
-    """Whether a column may hold text; categories were made on purpose and are not read."""
+    """Return whether a column may hold text; pandas categories are kept as they are."""
     import pandas as pd
 
     is_category = isinstance(column.dtype, pd.CategoricalDtype)
@@ -121,7 +127,7 @@ def is_text(column: Any) -> bool:
 
 
 def _plain_numbers(column: Any) -> Any:
-    """NumPy numbers out of pandas' or Arrow's own types; missing values make them floats."""
+    """Convert pandas or Arrow types to NumPy numbers; missing values make them floats."""
     if isinstance(column.dtype, np.dtype):
         return column
     kind: Any = np.float64 if column.isna().any() or column.dtype.kind == "f" else np.int64
@@ -129,7 +135,7 @@ def _plain_numbers(column: Any) -> Any:
 
 
 def _hashable(column: Any) -> Any:
-    """Lists and the like as text."""
+    """Convert unhashable values such as lists to text."""
     try:
         column.nunique()
     except TypeError:
@@ -138,7 +144,7 @@ def _hashable(column: Any) -> Any:
 
 
 def _looks_like_id(name: str, column: Any) -> bool:
-    """Whole numbers, none twice, that count the rows or are called an id."""
+    """Return whether distinct integers number the rows or are named like an id."""
     if column.dtype.kind not in "iu" or column.nunique() < len(column):
         return False
     dense = int(column.max()) - int(column.min()) < 2 * len(column)

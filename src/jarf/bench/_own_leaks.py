@@ -1,4 +1,4 @@
-"""Columns that give the target away: copies of it, and columns that predict it almost alone."""
+"""Columns that leak the target: copies of it, and columns that predict it almost perfectly."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ NEARLY = {"classification": 0.95, "regression": 0.98}
 
 
 def target_copies(X: Any, y: np.ndarray, task: str) -> list[str]:
-    """Columns that are the target under another name, coding or unit."""
+    """Return columns that are the target under another name, coding or unit."""
     same = _same_numbers if task == "regression" else _same_classes
     return [name for name in X.columns if same(X[name], y)]
 
 
 def _same_classes(column: Any, y: np.ndarray) -> bool:
-    """Whether both cut the rows into the same groups."""
+    """Return whether both divide the rows into the same groups."""
     codes = np.unique(y, return_inverse=True)[1]
     n = codes.max() + 1
     if column.nunique(dropna=False) != n:
@@ -32,7 +32,7 @@ def _same_classes(column: Any, y: np.ndarray) -> bool:
 
 
 def _same_numbers(column: Any, y: np.ndarray) -> bool:
-    """Whether one is the other, scaled and shifted."""
+    """Return whether one is a scaled and shifted copy of the other."""
     if column.dtype.kind not in "iuf":
         return False
     values = column.to_numpy(dtype=float)
@@ -42,10 +42,10 @@ def _same_numbers(column: Any, y: np.ndarray) -> bool:
 
 
 def near_copies(X: Any, y: np.ndarray, task: str) -> dict[str, float]:
-    """Columns that predict the target almost alone, with their score on rows not learned from.
+    """Return columns that alone predict the target almost perfectly, with their held-out scores.
 
     A small tree learns from every other row of at most 2,000 and is scored on the rest: Cohen's
-    kappa from 0.95, or R2 from 0.98, is suspicious.
+    kappa of at least 0.95, or R2 of at least 0.98, is suspicious.
     """
     some = np.random.default_rng(0).permutation(len(y))[:_ROWS]
     target = y[some]
@@ -56,7 +56,7 @@ def near_copies(X: Any, y: np.ndarray, task: str) -> dict[str, float]:
 
 
 def _alone(column: Any, y: np.ndarray, task: str) -> float:
-    """How well one column predicts the target."""
+    """Return how well one column predicts the target."""
     train = np.arange(len(y)) % 2 == 0
     if len(np.unique(y[train])) < 2 or len(np.unique(y[~train])) < 2:
         return 0.0
@@ -69,7 +69,7 @@ def _alone(column: Any, y: np.ndarray, task: str) -> float:
 
 
 def _ordered(column: Any, y: np.ndarray, train: np.ndarray) -> np.ndarray:
-    """Numbers as they are; levels as the mean and the commonest target of their training rows."""
+    """Keep numbers; replace levels by the mean and the most common target in training."""
     import pandas as pd
 
     if column.dtype.kind in "iuf":

@@ -1,4 +1,4 @@
-"""A user's table made ready for a comparison: checked, cut to size, named by what it holds."""
+"""Prepare a user's table for a comparison: check it, limit its size, and fingerprint it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _LEAST_ROWS = 20
 
 @dataclass(frozen=True)
 class OwnTable:
-    """What is compared on, and what a reader must know about it.
+    """The table of a comparison, and notes about it.
 
     Attributes
     ----------
@@ -41,9 +41,9 @@ class OwnTable:
     X : DataFrame
     y : ndarray
     n_rows, n_columns : int
-        Of the whole table, before limits; the target is not counted.
+        Size of the whole table, before limits and without the target.
     notes, warnings : list of str
-        What was decided, and what may spoil the comparison.
+        Decisions that were made, and possible problems.
     recipe : TableRecipe
         How to read the table again.
     """
@@ -63,15 +63,15 @@ class OwnTable:
     def split_key(self) -> str:
         """What the splits depend on in addition to the seed: the values of the target.
 
-        The name of the file, the settings and the columns do not matter, so that scores with and
-        without a column are of the same splits.
+        The file's name, the settings and the columns do not matter, so that scores with and without
+        a column use the same splits.
         """
         return _digest_values(hashlib.sha256(), self.y).hexdigest()[:16]
 
     def name(self, settings: Mapping[str, Any]) -> str:
-        """A name for stored rows: that of the table, and a fingerprint of values and settings.
+        """The name for stored rows: the table's name and a fingerprint of values and settings.
 
-        Versions count as settings: rows of different versions cannot be compared.
+        Package versions count as settings: results of different versions cannot be compared.
         """
         digest = hashlib.sha256()
         facts = {
@@ -117,11 +117,11 @@ def own_table(
     task : {"classification", "regression"} or None
         None guesses, see `guess_task`.
     rows : int or None
-        Most rows used, 0 for all. None: 10,000, fewer if there are more than 200 columns.
+        Maximum number of rows, 0 for all. None: 10,000, fewer if there are more than 200 columns.
     drop : sequence of str
         Columns to leave out.
     folds : int
-        A class needs as many rows to count for the check of the target.
+        A class needs at least this many rows to count in the check of the target.
     seed : int
         Of the sample of rows.
     label : str or None
@@ -134,11 +134,11 @@ def own_table(
     notes = _format_notes(source)
     known = _known_rows(source, target, values, notes)
     values = values[known].reset_index(drop=True)
-    values, amounts = read_target(values, target)
+    values, amounts, conversion = read_target(values, target)
     notes += amounts
     if task is None:
         task, why = guess_task(values)
-        notes.append(f"Task: {task}, because {why}; --task says otherwise.")
+        notes.append(f"Task: {task}, because {why}; change it with --task.")
     labels = _labels(values, task, target, folds)
     wanted = _wanted(source, target if isinstance(y, str) else None, drop)
     columns = _cut_columns(wanted, notes)
@@ -153,12 +153,12 @@ def own_table(
     copies = target_copies(cleaned.X, labels, task)
     if copies:
         raise TableError(
-            f"{', '.join(map(repr, copies))} tells the target {target!r} exactly, as a copy or a "
-            f"renaming of it; leave it out: {drop_hint(copies)}"
+            f"{', '.join(map(repr, copies))} determines the target {target!r} exactly, as a copy "
+            f"or a recoding of it; leave it out: {drop_hint(copies)}"
         )
     warnings = [*cleaned.warnings, *_leaks(cleaned.X, labels, task, target)]
     found = (cleaned.X, labels, len(known), len(wanted))
-    cleaned.converted += [target] if amounts else []
+    cleaned.converted += conversion
     recipe = _recipe(X, source, target, drop, cleaned)
     notes += cleaned.notes
     return OwnTable(*(source.label, target, task, *found), notes, warnings, recipe)
@@ -189,12 +189,12 @@ def _leaks(X: Any, y: np.ndarray, task: str, target: str) -> list[str]:
 
 
 def _format_notes(source: Source) -> list[str]:
-    """What was found out about a CSV file, where it is not the usual."""
+    """Return a note about the format of a CSV file, if it is unusual."""
     form = getattr(source, "format", None)
     if form is None or (form.sep in ",\t" and form.decimal == "."):
         return []
     signs = f"fields separated by {form.sep!r}, decimal sign {form.decimal!r}"
-    return [f"CSV file: {signs}; --sep and --decimal say otherwise."]
+    return [f"CSV file: {signs}; change this with --sep and --decimal."]
 
 
 def _target(source: Source, y: Any) -> tuple[str, Any]:
@@ -217,7 +217,7 @@ def _target(source: Source, y: Any) -> tuple[str, Any]:
 
 
 def _known_rows(source: Source, target: str, values: Any, notes: list[str]) -> np.ndarray:
-    """Which rows have a target; the others are left out, with a note."""
+    """Return which rows have a target; the others are left out, with a note."""
     if not len(values):
         raise TableError(f"{source.label} has no rows")
     known = values.notna().to_numpy()
@@ -251,8 +251,8 @@ def _wanted(source: Source, target: str | None, drop: Sequence[str]) -> list[str
 def _cut_columns(columns: list[str], notes: list[str]) -> list[str]:
     if len(columns) > MAX_COLUMNS:
         notes.append(
-            f"Limit: the first {MAX_COLUMNS:,} of {len(columns):,} columns are used; choose with "
-            "--drop."
+            f"Limit: the first {MAX_COLUMNS:,} of {len(columns):,} columns are used; choose others "
+            "with --drop."
         )
     return columns[:MAX_COLUMNS]
 
@@ -260,7 +260,7 @@ def _cut_columns(columns: list[str], notes: list[str]) -> list[str]:
 def _sample(
     y: np.ndarray, task: str, rows: int | None, n_columns: int, seed: int, notes: list[str]
 ) -> np.ndarray | None:
-    """Places of the rows to use, or None for all."""
+    """Return the numbers of the rows to use, or None for all."""
     if rows is not None and rows < 0:
         raise TableError("rows must be at least 0, where 0 means all")
     cap = rows
@@ -270,7 +270,6 @@ def _sample(
         return None
     notes.append(
         f"Limit: a random sample of {cap:,} of {len(y):,} rows is used"
-        f"{', with the shares of the classes' if task == 'classification' else ''}; --rows 0 "
-        "takes all."
+        f"{', stratified by class' if task == 'classification' else ''}; use --rows 0 for all."
     )
     return cap_rows(np.arange(len(y)), y, cap, task, seed)

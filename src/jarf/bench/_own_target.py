@@ -15,25 +15,26 @@ __all__ = ["class_labels", "guess_task", "read_target", "target_numbers"]
 _FEW = 20  # up to this many different numbers are classes
 
 
-def read_target(values: Any, target: str) -> tuple[Any, list[str]]:
-    """Read amounts as numbers, with a note; refuse dates."""
-    notes, example = [], ""
+def read_target(values: Any, target: str) -> tuple[Any, list[str], list[str]]:
+    """Read amounts as numbers, with a note and the code that does so; refuse dates."""
+    notes, code, example = [], [], ""
     if is_text(values):
         read = read_text(values)
         values, example = read.values, read.example
         if read.kind == "number":
             notes.append(f"The target {target!r} is read as numbers: {example!r} is one of them.")
+            code.append(f"table[{target!r}] = {read.code.format(column=f'table[{target!r}]')}")
     if values.dtype.kind in "mM":
         example = example or str(values.iloc[0])
         raise TableError(
-            f"the target {target!r} holds dates or times ({example!r}); predict a number made from "
-            "them, such as the days until then, or a class, such as the weekday"
+            f"the target {target!r} holds dates or times ({example!r}); predict a number derived "
+            "from them, such as days since a date, or a class, such as the weekday"
         )
-    return values, notes
+    return values, notes, code
 
 
 def guess_task(values: Any) -> tuple[str, str]:
-    """What a target asks for, and why: numbers of more than 20 values are regression.
+    """Return the task for a target, and why: more than 20 distinct numbers mean regression.
 
     Examples
     --------
@@ -51,29 +52,30 @@ def guess_task(values: Any) -> tuple[str, str]:
 
 
 def class_labels(values: Any, target: str, folds: int) -> np.ndarray:
-    """Labels of a classification; refuse a target whose classes are too many or too small."""
+    """Return class labels; reject a target with too many or too small classes."""
     counts = values.astype(str).value_counts()
     if len(counts) < 2:
         raise TableError(f"the target {target!r} holds only one class, {counts.index[0]!r}")
     if counts.iloc[1] < folds:
         raise TableError(
             f"the target {target!r} has {len(counts)} classes, and only {counts.index[0]!r} has "
-            f"at least {folds} rows: too few for {folds} folds. Numbers? Then --task regression"
+            f"at least {folds} rows: too few for {folds} folds. If it holds numbers, use --task "
+            "regression"
         )
     rare = int((counts < folds).sum())
     if len(counts) > _FEW and rare > len(counts) / 2:
         raise TableError(
             f"the target {target!r} has {len(counts):,} classes in {len(values):,} rows, and "
             f"{rare:,} of them have fewer than {folds} rows, such as {counts.index[-1]!r}. Is it a "
-            "number, a name or free text? Numbers: clean the column and say --task regression; "
-            "classes: merge the rare ones"
+            "number, a name or free text? For numbers, clean the column and use --task regression; "
+            "for classes, merge the rare ones"
         )
     whole = getattr(values.dtype, "kind", "O") in "iu"
     return values.to_numpy() if whole else values.astype(str).to_numpy(dtype=object).astype(str)
 
 
 def target_numbers(values: Any, target: str) -> np.ndarray:
-    """Numbers of a regression."""
+    """Return the numbers of a regression target."""
     try:
         found = values.to_numpy(dtype=float)
     except (TypeError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""Text that means something else: money, percentages and dates of a user's table."""
+"""Text columns that hold amounts, percentages or dates."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["ReadText", "calendar_columns", "read_text"]
+__all__ = ["ReadText", "calendar_code", "calendar_columns", "read_text"]
 
 _CURRENCY = r"(?:[$€£¥₹₩₽₺]|US\$|USD|EUR|GBP|CHF|JPY|CNY|INR|CAD|AUD|SEK|NOK|DKK|PLN|BRL|kr|zł)"
 _DIGITS = r"\d{1,3}(?:[.,' ]\d{3})+(?:[.,]\d+)?|\d+(?:[.,]\d+)?"
@@ -19,7 +19,7 @@ _AMOUNT = re.compile(
 _GROUPED = re.compile(r"\d{1,3}([.,' ])\d{3}(\1\d{3})*")
 _TIME = r"(?:[T ]\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?: ?[AaPp][Mm])?(?:Z|[+-]\d{2}:?\d{2})?)?"
 _MONTH = r"[A-Za-z]{3,9}\.?"
-# what a date looks like -> whether day or month come first, to be tried in this order
+# pattern of a date -> values of ``dayfirst`` to try, in this order
 _DATES = {
     re.compile(rf"\d{{4}}[-/.]\d{{1,2}}[-/.]\d{{1,2}}{_TIME}"): (False,),
     re.compile(rf"\d{{1,2}}\.\d{{1,2}}\.(?:\d{{4}}|\d{{2}}){_TIME}"): (True,),
@@ -31,7 +31,7 @@ _DATES = {
 
 @dataclass(frozen=True)
 class ReadText:
-    """A text column as it was understood.
+    """A text column as it was interpreted.
 
     Attributes
     ----------
@@ -41,13 +41,16 @@ class ReadText:
     example : str
         One of the texts.
     guess : str
-        An assumption that the values do not settle; empty if there was none.
+        An assumption that the values do not confirm; empty if there was none.
+    code : str
+        Pandas code of the conversion; ``{column}`` stands for the column.
     """
 
     values: Any
     kind: str = "text"
     example: str = ""
     guess: str = ""
+    code: str = "{column}"
 
 
 def read_text(column: Any) -> ReadText:
@@ -71,22 +74,24 @@ def read_text(column: Any) -> ReadText:
     example = str(different.iloc[0])
     amounts = _amounts(different.tolist())
     if amounts is not None:
-        found = dict(zip(different.tolist(), amounts, strict=True))
-        return ReadText(column.str.strip().map(found).astype(float), "number", example)
+        numbers, code = amounts
+        found = dict(zip(different.tolist(), numbers, strict=True))
+        values = column.str.strip().map(found).astype(float)
+        return ReadText(values, "number", example, code=code)
     dates = _dates(different)
     if dates is not None:
-        times, guess = dates
+        times, guess, day_first = dates
         found = dict(zip(different.tolist(), times, strict=True))
         values = column.str.strip().map(found).astype("datetime64[ns]")
-        return ReadText(values, "date", example, guess)
+        return ReadText(values, "date", example, guess, _date_code(day_first))
     return ReadText(column)
 
 
 # ---- amounts
 
 
-def _amounts(texts: list[str]) -> list[float] | None:
-    """Numbers, if all texts are amounts of one unit and some are more than digits."""
+def _amounts(texts: list[str]) -> tuple[list[float], str] | None:
+    """Numbers and code, if all texts are amounts of one unit and some are more than digits."""
     found = [_AMOUNT.fullmatch(text) for text in texts]
     matches = [match for match in found if match is not None]
     if len(matches) < len(texts) or any((m["open"] is None) == m[0].endswith(")") for m in matches):
@@ -105,11 +110,21 @@ def _amounts(texts: list[str]) -> list[float] | None:
             return None
         negative = match["open"] or "-" in (match["sign"], match["sign2"])
         values.append(-float(text) if negative else float(text))
-    return values
+    return values, _amount_code(decimal, any(match["open"] for match in matches))
+
+
+def _amount_code(decimal: str, brackets: bool) -> str:
+    code = "{column}"
+    if brackets:  # (5) is -5
+        code += ".str.replace('(', '-', regex=False)"
+    code += f".str.replace(r'[^\\d{decimal}-]', '', regex=True)"
+    if decimal == ",":
+        code += ".str.replace(',', '.')"
+    return code + ".astype(float)"
 
 
 def _decimal_of(digits: list[str], money: bool) -> str:
-    """The decimal sign of a column: what follows the groups, or never makes groups of three."""
+    """Return the decimal sign: the last of both signs, or the one without groups of three."""
     both = [text for text in digits if "." in text and "," in text]
     if both:
         return max(".,", key=lambda sign: both[0].rfind(sign))
@@ -125,7 +140,14 @@ def _decimal_of(digits: list[str], money: bool) -> str:
 # ---- dates
 
 
-def _dates(texts: Any) -> tuple[list[Any], str] | None:
+def _date_code(day_first: bool) -> str:
+    first = ", dayfirst=True" if day_first else ""
+    read = f"pd.to_datetime({{column}}.str.strip(){first}, format='mixed', utc=True)"
+    return f"{read}.dt.tz_localize(None)"
+
+
+def _dates(texts: Any) -> tuple[list[Any], str, bool] | None:
+    """Times, what was guessed about them, and whether the day comes first."""
     import pandas as pd
 
     for pattern, orders in _DATES.items():
@@ -138,19 +160,19 @@ def _dates(texts: Any) -> tuple[list[Any], str] | None:
         if len(orders) == 2:
             return _settled(texts, *parsed)
         whole = parsed[0].notna().all()
-        return (_naive(parsed[0]), "") if whole else None
+        return (_naive(parsed[0]), "", orders[0]) if whole else None
     return None
 
 
-def _settled(texts: Any, month_first: Any, day_first: Any) -> tuple[list[Any], str] | None:
-    """01/02/2020: day or month first, as the other rows say."""
+def _settled(texts: Any, month_first: Any, day_first: Any) -> tuple[list[Any], str, bool] | None:
+    """01/02/2020: day or month first, as in the other rows."""
     numbers = texts.str.extract(r"^(\d+)[-/](\d+)").astype(int)
     if not (month_first.notna() & day_first.notna()).all():
         return None
     if (numbers[0] > 12).any():
-        return None if (numbers[1] > 12).any() else (_naive(day_first), "")
+        return None if (numbers[1] > 12).any() else (_naive(day_first), "", True)
     guess = "" if (numbers[1] > 12).any() else "month first"
-    return _naive(month_first), guess
+    return _naive(month_first), guess, False
 
 
 def _naive(times: Any) -> list[Any]:
@@ -161,10 +183,10 @@ def _naive(times: Any) -> list[Any]:
 
 
 def calendar_columns(name: str, column: Any) -> dict[str, Any]:
-    """Days since 1970, and the parts of the calendar that come back in the column.
+    """Return days since 1970, and the parts of the calendar that recur in the column.
 
     The month is added if the dates span more than a year, the weekday if they span more than two
-    weeks, the hour if there are times of the day. The target is not looked at.
+    weeks, the hour if there are times of the day. The target is not used.
     """
     import pandas as pd
 
@@ -183,3 +205,35 @@ def calendar_columns(name: str, column: Any) -> dict[str, Any]:
     if (days.dropna() % 1 != 0).any():
         parts[f"{name} (hour)"] = times.hour + times.minute / 60
     return {part: values for part, values in parts.items() if part == name or values.nunique() > 1}
+
+
+_PART_CODE = {
+    "month": "times.dt.month",
+    "weekday": "times.dt.day_of_week",
+    "hour": "times.dt.hour + times.dt.minute / 60",
+}
+
+
+def calendar_code(name: str, column: Any, code: str, parts: list[str]) -> list[str]:
+    """Lines of pandas that make the columns of `calendar_columns`.
+
+    Parameters
+    ----------
+    name : str
+    column : Series
+        Times or durations.
+    code : str
+        An expression for it.
+    parts : list of str
+        Names of the columns that were made.
+    """
+    if column.dtype.kind == "m":
+        return [f"table[{name!r}] = {code} / pd.Timedelta(days=1)"]
+    if getattr(column.dtype, "tz", None) is not None:
+        code += ".dt.tz_convert('UTC').dt.tz_localize(None)"
+    lines = [
+        f"times = {code}",
+        f"table[{name!r}] = (times - pd.Timestamp(0)) / pd.Timedelta(days=1)",
+    ]
+    made = {f"{name} ({part})": of_times for part, of_times in _PART_CODE.items()}
+    return lines + [f"table[{part!r}] = {made[part]}" for part in parts if part != name]

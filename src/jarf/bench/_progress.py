@@ -1,4 +1,4 @@
-"""How far a run is and how long it may still take, on stderr."""
+"""The progress of a run and an estimate of the time left, on stderr."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Progress", "show_seconds"]
 
 
 def show_seconds(seconds: float) -> str:
-    """Seconds for people.
+    """Format seconds for people.
 
     Examples
     --------
@@ -32,7 +32,7 @@ def show_seconds(seconds: float) -> str:
 
 
 def bar(share: float, width: int = 24) -> str:
-    """A share between 0 and 1 as a bar.
+    """Draw a share between 0 and 1 as a bar.
 
     Examples
     --------
@@ -45,19 +45,27 @@ def bar(share: float, width: int = 24) -> str:
 
 
 class Progress:
-    """Counts rows and guesses the time left from the fits seen so far.
+    """Counts finished rows and estimates the time left from the fits so far.
 
     Parameters
     ----------
     total : int
-        Rows to come.
+        Number of rows to run.
     n_jobs : int
-        Fits at once.
+        Number of concurrent fits.
     known : iterable of ResultRow
-        Rows of earlier starts, for the estimate.
+        Rows of earlier runs, for the estimate.
     stream : text stream or None
-        None means stderr. A terminal gets one line that is written over, a file one line every
-        half minute.
+        None means stderr. On a terminal one line is updated; a file gets a line every half minute.
+
+    Examples
+    --------
+    >>> import io
+    >>> from jarf.bench import Progress, ResultRow
+    >>> shown = io.StringIO()
+    >>> Progress(1, stream=shown)(ResultRow("iris", "RF", "", 0, 0, 0, 0), [])
+    >>> shown.getvalue().strip()
+    '1/1 fits'
     """
 
     def __init__(
@@ -84,7 +92,7 @@ class Progress:
             entry[1] += 1
 
     def cost(self, job: Job) -> float:
-        """Guess of the seconds of a job, from the rows most like it."""
+        """Estimate the seconds of a job from the most similar rows."""
         method = f"{job.method}/{job.variant}"
         for key in ((job.dataset, method), (method,), (job.dataset,), ()):
             if key in self._costs:
@@ -93,11 +101,11 @@ class Progress:
         return 1.0
 
     def left(self, jobs: Iterable[Job]) -> float:
-        """Guess of the seconds left."""
+        """Estimate the seconds left."""
         return sum(map(self.cost, jobs)) / self.n_jobs
 
     def __call__(self, row: ResultRow, jobs: list[Job]) -> None:
-        """Note a finished row and show where the run is."""
+        """Record a finished row and show the progress."""
         self.done += 1
         self.failed += not row.ok
         self._learn(row)

@@ -28,15 +28,22 @@ __all__ = ["Split", "cap_rows", "encode", "fold_rows", "make_split"]
 
 @dataclass(frozen=True)
 class Split:
-    """The arrays of one split, encoded by what the training half shows.
+    """The arrays of one split, encoded by encoders fitted on the training half.
 
-    ``numeric`` marks the columns that a rotation may mix; one-hot and two-valued columns are
-    left out of it. A table with such columns is a DataFrame in which they are booleans, so that
-    every estimator can tell them apart; a table of numbers alone is an array. Labels are 0..C-1
-    in the order of the training half's classes; a test label that the training half lacks is -1
-    and can only be missed. A numeric target is standardised by the training half. ``n_rows``
-    counts the rows of the dataset at hand, 0 for a simulation; ``bayes`` is then Cohen's kappa of
-    the best possible classifier on these very test rows, where it is known.
+    ``numeric`` marks the columns that a rotation may mix; one-hot and two-valued columns are left
+    out of it. A table with such columns is a DataFrame in which they are booleans, so that every
+    estimator can tell them apart; a table of numbers alone is an array. Labels are 0..C-1 in the
+    order of the training half's classes; a test label that does not occur in the training half is
+    -1 and always counts as wrong. A numeric target is standardised by the training half. ``n_rows``
+    is the number of rows of the dataset, 0 for a simulation; ``bayes`` is then Cohen's kappa of the
+    best possible classifier on these test rows, if known.
+
+    Examples
+    --------
+    >>> from jarf.bench import get_budget, get_dataset, make_split
+    >>> split = make_split(get_dataset("iris"), 0, 0, get_budget("quick"), seed=0)
+    >>> split.X_train.shape, split.n_classes
+    ((75, 4), 3)
     """
 
     X_train: Any
@@ -59,9 +66,9 @@ class Split:
 def fold_rows(
     y: np.ndarray, task: str, seed: int, fold: int = 0, n_folds: int = 2
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Training and test rows of one of ``n_folds`` random folds, stratified in classification.
+    """Return training and test rows of one of ``n_folds`` folds, stratified in classification.
 
-    A class with fewer rows than folds cannot be shared among them: then the folds are plain.
+    If a class has fewer rows than folds, the folds are not stratified.
     """
     kind = KFold
     if task == "classification" and np.unique(y, return_counts=True)[1].min() >= n_folds:
@@ -71,7 +78,7 @@ def fold_rows(
 
 
 def cap_rows(rows: np.ndarray, y: np.ndarray, cap: int | None, task: str, seed: int) -> np.ndarray:
-    """A random part of ``rows`` of at most ``cap``, keeping the shares of the classes.
+    """Return a random subset of at most ``cap`` of ``rows``, stratified by class.
 
     Every class keeps at least one row, as far as ``cap`` allows.
     """
@@ -92,14 +99,14 @@ def cap_rows(rows: np.ndarray, y: np.ndarray, cap: int | None, task: str, seed: 
 
 
 def numeric_columns(X: Any) -> list[str]:
-    """Columns that hold numbers and more than two of them; the others are categories."""
+    """Return columns with more than two distinct numbers; the others are categories."""
     return [name for name in X.columns if X[name].dtype.kind in "iuf" and X[name].nunique() != 2]
 
 
 def encode(
     train: Any, test: Any, numbers: list[str], max_levels: int | None = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Numbers out of a DataFrame, everything fitted on ``train``.
+    """Encode a DataFrame as numbers; everything is fitted on ``train``.
 
     The columns ``numbers``: median for missing values, then standardised. The others: one-hot,
     a missing value is a level of its own, an unseen level is all zeros; beyond ``max_levels``
@@ -125,7 +132,7 @@ def encode(
 
 
 def _levels_as_text(frame: Any, names: list[str]) -> Any:
-    """Categories as text, so that train and test agree whatever their dtypes."""
+    """Convert categories to text, so that train and test agree whatever their dtypes."""
     frame = frame.copy()
     for name in names:
         missing = frame[name].isna().to_numpy()
@@ -136,7 +143,7 @@ def _levels_as_text(frame: Any, names: list[str]) -> Any:
 
 
 def as_table(X: np.ndarray, numeric: np.ndarray) -> Any:
-    """The matrix itself if all of it is numbers, else a DataFrame whose other columns are bool."""
+    """Return the matrix if all columns are numeric, else a DataFrame with bool columns."""
     if numeric.all():
         return X
     import pandas as pd
@@ -158,9 +165,11 @@ def _quiet_unknown_levels() -> Iterator[None]:
 
 @lru_cache(maxsize=2)
 def cached_table(name: str, folder: str | None) -> tuple[Table, list[str]]:
-    """A loaded dataset and its numeric columns; the last two are kept."""
-    table = load_table(get_dataset(name), folder)
-    return table, numeric_columns(table.X)
+    """Return a loaded dataset and its numeric columns; the last two datasets are cached."""
+    dataset = get_dataset(name)
+    table = load_table(dataset, folder)
+    every = dataset.protocol is not None
+    return table, list(table.X.columns) if every else numeric_columns(table.X)
 
 
 def make_split(
@@ -171,7 +180,7 @@ def make_split(
     seed: int,
     folder: str | os.PathLike[str] | None = None,
 ) -> Split:
-    """Rows to train on and the rows of a fold to test on, capped and encoded."""
+    """Return the training and test rows of a fold, capped and encoded."""
     if dataset.draw is not None:
         here = dataset.split_seed(seed, repeat, fold)
         train, test = dataset.draw(here, budget.simulated_rows, budget.simulated_test_rows)
@@ -188,12 +197,17 @@ def make_split(
 def split_table(
     dataset: Dataset, table: Table, repeat: int, fold: int, budget: Budget, seed: int
 ) -> tuple[Table, Table]:
-    """The training and the test rows of a fold as they are, capped."""
+    """Return the training and test rows of a fold, capped but not encoded."""
     here = dataset.split_seed(seed, repeat, fold)
-    shuffle = dataset.split_seed(seed, repeat, 0)
-    train, test = fold_rows(table.y, dataset.task, shuffle, fold, budget.folds)
+    if dataset.protocol is not None:
+        train, test = dataset.protocol.rows(len(table.y), repeat)
+        test_cap = budget.public_cap
+    else:
+        shuffle = dataset.split_seed(seed, repeat, 0)
+        train, test = fold_rows(table.y, dataset.task, shuffle, fold, budget.folds)
+        test_cap = budget.test_cap
     train = cap_rows(train, table.y, budget.train_cap, dataset.task, here)
-    test = cap_rows(test, table.y, budget.test_cap, dataset.task, here + 1)
+    test = cap_rows(test, table.y, test_cap, dataset.task, here + 1)
     return _take(table, train), _take(table, test)
 
 

@@ -1,4 +1,4 @@
-"""Code that a reader of a comparison can paste: the table read again, the model fitted."""
+"""Code that a reader of a comparison can paste: read the table and fit the model."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class Recipe:
     Attributes
     ----------
     imports : tuple of str
-        Lines.
+        Import lines.
     model : str
-        An expression.
+        An expression that builds the model.
     takes_tables : bool
-        Whether the model takes categories and missing values as they are.
+        Whether the model accepts categories and missing values.
     numbers_classes : bool
         Whether classes must be numbered 0, 1, ...
     """
@@ -42,13 +42,13 @@ class TableRecipe:
     path : str
         Empty for a table in memory.
     options : mapping
-        Of ``pandas.read_csv``, where they are not the default.
+        Options of ``pandas.read_csv`` that differ from the defaults.
     target : str
     drop : sequence of str
     converted : sequence of str
-        Columns of dates or amounts that were converted to numbers.
+        Lines of code that convert columns of dates or amounts to numbers.
     plain : bool
-        Whether all columns are numbers without gaps.
+        Whether all columns are numeric without missing values.
     """
 
     path: str = ""
@@ -74,7 +74,7 @@ _ENCODE_IMPORTS = (
 
 
 def example_code(recipe: Recipe, table: TableRecipe, task: str, n_trees: int) -> str:
-    """Python that reads the table and fits the model on all of it.
+    """Return Python code that reads the table and fits the model on all rows.
 
     Examples
     --------
@@ -100,7 +100,7 @@ def example_code(recipe: Recipe, table: TableRecipe, task: str, n_trees: int) ->
     if recipe.numbers_classes and task == "classification":
         imports.append("from sklearn.preprocessing import LabelEncoder")
         lines.append("y = LabelEncoder().fit_transform(y)")
-    if table.path:
+    if table.path or table.converted:
         imports.insert(0, "import pandas as pd")
     return "\n".join([*imports, "", *lines, model, "model.fit(X, y)"])
 
@@ -112,7 +112,6 @@ def _read_lines(table: TableRecipe) -> list[str]:
     if not table.path:
         lines = [f"# table: your DataFrame, with the target in the column {table.target!r}"]
     if table.converted:
-        names = ", ".join(map(repr, table.converted))
-        lines.append(f"# dates and amounts were converted to numbers; convert them first: {names}")
+        lines += ["# dates and amounts as numbers, as in the comparison", *table.converted]
     left_out = [table.target, *table.drop]
     return [*lines, f"X, y = table.drop(columns={left_out!r}), table[{table.target!r}]"]

@@ -19,13 +19,23 @@ __all__ = [
 
 WHEN = "%Y-%m-%dT%H:%M:%SZ"  # UTC
 KEY = ("dataset", "method", "variant", "repeat", "fold", "cap", "seed")
-# A packed file may not hold more than this: it would fill the memory.
+# A compressed file may not unpack to more than this, to protect memory.
 MAX_UNPACKED = 2**30
 _TAIL = re.compile(rb',"crc":"([0-9a-f]{8})"}\Z')
 
 
 class StoreError(RuntimeError):
-    """The results folder cannot be read or written, or belongs to another run."""
+    """The results folder cannot be read or written, or belongs to another run.
+
+    Examples
+    --------
+    >>> from jarf.bench import StoreError, read_rows
+    >>> try:
+    ...     read_rows("no-such-folder")
+    ... except StoreError as error:
+    ...     print(error)
+    no-such-folder holds no results (no rows.jsonl)
+    """
 
 
 @dataclass(frozen=True)
@@ -37,8 +47,8 @@ class ResultRow:
     dataset, method, variant : str
         What was fitted; ``variant`` is empty for the method itself and "tuning" for a grid search.
     repeat, fold, cap, seed : int
-        Which split; ``cap`` is the most training rows, 0 for all. The first seven fields are the
-        key of a row.
+        The split; ``cap`` is the maximum number of training rows, 0 for all. The first seven fields
+        are the key of a row.
     status : {"ok", "error"}
     error : str
         Message of a fit that failed.
@@ -47,11 +57,11 @@ class ResultRow:
     n_train, n_test : int or None
         Rows of the split.
     d, d_numeric : int or None
-        Encoded columns, and those of them that hold numbers.
+        Number of encoded columns, and of numeric ones among them.
     n_classes : int or None
         0 in regression.
     n_rows : int or None
-        Rows of the dataset at hand, 0 for a simulation.
+        Rows of the dataset, 0 for a simulation.
     partial : bool or None
         Whether the dataset has fewer rows than registered.
     source : str or None
@@ -73,6 +83,13 @@ class ResultRow:
     versions : mapping of str to str
     when : str
         End of the fit, UTC.
+
+    Examples
+    --------
+    >>> from jarf.bench import ResultRow
+    >>> row = ResultRow("iris", "RF", "", 0, 1, 0, 0)
+    >>> row.ok, row.key[:2]
+    (True, ('iris', 'RF'))
     """
 
     dataset: str
@@ -110,11 +127,11 @@ class ResultRow:
 
     @property
     def ok(self) -> bool:
-        """Whether the fit came to its end."""
+        """Whether the fit succeeded."""
         return self.status == "ok"
 
     def as_dict(self) -> dict[str, Any]:
-        """The fields that are known, for JSON."""
+        """Return the known fields, for JSON."""
         found = {name: getattr(self, name) for name in _FIELDS}
         return {
             name: value
@@ -165,7 +182,7 @@ _TYPES = {
 
 
 def row_line(row: ResultRow) -> str:
-    """A row as its line, the checksum of all before it at the end.
+    """Return a row as a line of JSON that ends in its checksum.
 
     Examples
     --------
@@ -179,11 +196,11 @@ def row_line(row: ResultRow) -> str:
 
 
 def parse_lines(content: bytes, where: Path) -> dict[tuple[Any, ...], ResultRow]:
-    """Rows by key; what follows the last line break was half-written and is left out.
+    """Return rows by key; an incomplete last line is ignored.
 
-    A damaged line is an error, for if it were skipped, tables would change without a word. Every
-    line must end in its checksum; no published version wrote lines without. Of two rows with the
-    same key the first counts.
+    A damaged line is an error: if it were skipped, tables would change silently. Every line must
+    end in its checksum; no published version wrote lines without one. Of two rows with the same key
+    the first counts.
     """
     rows: dict[tuple[Any, ...], ResultRow] = {}
     for number, line in enumerate(content.split(b"\n")[:-1], 1):
@@ -191,15 +208,16 @@ def parse_lines(content: bytes, where: Path) -> dict[tuple[Any, ...], ResultRow]
         if row is None:
             raise StoreError(
                 f"{where}, line {number} is damaged or is not a row of a run: its checksum is "
-                f"missing or does not fit{_line_ends(line)}. Delete the line and run the same "
-                "command again to have its fit repeated"
+                f"missing or does not match{_line_ends(line)}. Delete the line and run the same "
+                "command again to repeat its fit"
             )
         rows.setdefault(row.key, row)
     return rows
 
 
 def _line_ends(line: bytes) -> str:
-    return " (the file has Windows line ends; restore it as it was)" if line[-1:] == b"\r" else ""
+    windows = " (the file has Windows line endings; restore the original)"
+    return windows if line[-1:] == b"\r" else ""
 
 
 def _parse(line: bytes) -> ResultRow | None:
@@ -215,7 +233,7 @@ def _parse(line: bytes) -> ResultRow | None:
 
 
 def unpacked(path: Path) -> bytes:
-    """The content of a packed file of rows."""
+    """Return the content of a compressed file of rows."""
     try:
         with gzip.open(path) as stream:
             content = stream.read(MAX_UNPACKED + 1)
@@ -229,7 +247,7 @@ def unpacked(path: Path) -> bytes:
 
 
 def read_json(path: Path, kind: type, empty: Any) -> Any:
-    """The value in a file, which must be of that kind; ``empty`` where there is no file."""
+    """Return the value in a JSON file, of the given type; ``empty`` if there is no file."""
     if not path.is_file():
         return empty
     try:
@@ -242,7 +260,7 @@ def read_json(path: Path, kind: type, empty: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """NumPy scalars and arrays as plain JSON."""
+    """Convert NumPy scalars and arrays to plain JSON."""
     if hasattr(value, "tolist"):
         return value.tolist()
     raise TypeError(f"{type(value).__name__} cannot be stored in a row")

@@ -1,4 +1,4 @@
-"""Runs jobs, in this process or in several, and stores each row as it comes."""
+"""Run jobs in this process or in several, and store each row when it finishes."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ __all__ = ["run_jobs"]
 
 @dataclass
 class _Queue:
-    """Jobs still to do, in order; a fit waits until its grid search is stored."""
+    """Pending jobs, in order; a fit waits until its grid search is stored."""
 
     jobs: list[Job]
     store: ResultStore
     budget: Budget
 
     def take(self) -> tuple[Job, dict[str, Any]] | None:
-        """The next job that can start, with its tuned parameters."""
+        """Return the next job that can start, with its tuned parameters."""
         for place, job in enumerate(self.jobs):
             tuning = job.tuning(self.budget.tune_each_split)
             if tuning is None or tuning.key in self.store.rows:
@@ -41,7 +41,7 @@ class _Queue:
 
 
 def with_tunings(jobs: Iterable[Job], budget: Budget) -> list[Job]:
-    """Each job once, every grid search before the fits that wait for it."""
+    """Return each job once, every grid search before the fits that depend on it."""
     ordered: dict[Job, None] = {}
     for job in jobs:
         tuning = job.tuning(budget.tune_each_split)
@@ -60,19 +60,19 @@ def run_jobs(
     n_jobs: int = 1,
     report: Callable[[ResultRow, list[Job]], None] | None = None,
 ) -> int:
-    """Run what is not stored yet and return how many rows were added.
+    """Run the jobs that are not stored yet and return the number of rows added.
 
     Parameters
     ----------
     jobs : sequence of Job
         Grid searches that these need are added.
     store : ResultStore
-        Rows go here one by one.
+        Receives the rows one by one.
     budget : Budget
     folder : str or None
         Data folder.
     n_jobs : int
-        Fits under way at once; each uses one thread, so that times can be compared.
+        Number of concurrent fits; each uses one thread, so that times can be compared.
     report : callable or None
         Called after each row with the row and the jobs left.
     """
@@ -123,7 +123,7 @@ class _Pool:
         return _Worker(process, here)
 
     def run(self, done: Callable[[ResultRow, list[Job]], None]) -> int:
-        """Hand out jobs until none is left."""
+        """Distribute jobs until none is left."""
         count = 0
         while True:
             for worker in self.workers:
@@ -162,7 +162,7 @@ class _Pool:
 
 
 def _custom_entries() -> Callable[[], tuple[list[Method], list[Dataset]]]:
-    """What the user registered, in a form that workers that start afresh can be sent."""
+    """Return what the user registered, in a form that can be sent to new workers."""
     methods, datasets = custom_methods(), [get_dataset(name) for name in dataset_names()]
     return wrap_non_picklable_objects(lambda: (methods, datasets))
 
@@ -174,7 +174,7 @@ def _death_row(job: Job, exitcode: int | None) -> ResultRow:
 
 
 def _work(pipe: Connection, budget: Budget, folder: str | None, custom: Callable[[], Any]) -> None:
-    """A worker: one job after the other until the pipe closes or the parent is gone."""
+    """Run one job after the other until the pipe closes or the parent exits."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     methods, datasets = custom()
     add_methods(methods)

@@ -1,4 +1,4 @@
-"""Where a user's table comes from: a csv or parquet file, read in parts if big, or memory."""
+"""The source of a user's table: a CSV or Parquet file, read in parts if large, or memory."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Source(Protocol):
 
 
 def open_source(table: Any, label: str | None = None, form: CsvFormat | None = None) -> Source:
-    """Open a path, a DataFrame of pandas or polars, or an array; ``form`` is of a CSV file."""
+    """Open a path, a DataFrame or an array; ``form`` is the format of a CSV file."""
     if not isinstance(table, str | os.PathLike):
         return _Frame(table, label or "table")
     path = Path(table)
@@ -49,7 +49,7 @@ def open_source(table: Any, label: str | None = None, form: CsvFormat | None = N
             return _Parquet(path, label)
     except (OSError, ValueError, ImportError) as error:
         raise unreadable(path, error) from error
-    raise TableError(f"{path.name}: only csv ({', '.join(_CSV)}) and parquet files can be read")
+    raise TableError(f"{path.name}: only CSV ({', '.join(_CSV)}) and parquet files can be read")
 
 
 class _Frame:

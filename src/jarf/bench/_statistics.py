@@ -1,4 +1,4 @@
-"""Paired comparisons: over datasets by Wilcoxon's test, over splits of one by a corrected t."""
+"""Paired tests: Wilcoxon's over datasets, a corrected t-test over the splits of one dataset."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ __all__ = [
     "PairedTest",
     "best_or_close",
     "corrected_t_test",
+    "critical_difference",
     "holm",
     "mean_ranks",
     "standard_error",
@@ -62,7 +63,7 @@ def holm(p_values: Any) -> np.ndarray:
 
 
 def mean_ranks(scores: Any) -> np.ndarray:
-    """Mean rank of each column over rows, 1 is best (highest), ties share their ranks.
+    """Return the mean rank of each column over rows; 1 is best (highest), ties share their ranks.
 
     Examples
     --------
@@ -73,17 +74,30 @@ def mean_ranks(scores: Any) -> np.ndarray:
     return stats.rankdata(-np.asarray(scores, dtype=float), axis=1).mean(axis=0)
 
 
+def critical_difference(n_methods: int, n_tables: int, alpha: float = 0.05) -> float:
+    """Least difference of two mean ranks that Nemenyi's test finds significant (Demsar 2006).
+
+    Examples
+    --------
+    >>> from jarf.bench import critical_difference
+    >>> round(critical_difference(5, 30), 3)
+    1.114
+    """
+    range_ = float(stats.studentized_range.ppf(1 - alpha, n_methods, np.inf))
+    return float(range_ * np.sqrt(n_methods * (n_methods + 1) / (12 * n_tables)))
+
+
 def best_or_close(scores: Any, margin: float = 0.01) -> np.ndarray:
-    """For each column, on how many rows it is best or within ``margin`` of the best."""
+    """Count, for each column, the rows on which it is best or within ``margin`` of the best."""
     scores = np.asarray(scores, dtype=float)
     return (scores >= np.nanmax(scores, axis=1, keepdims=True) - margin).sum(axis=0)
 
 
 def worse_by_se(differences: Any) -> bool:
-    """Whether paired differences to a reference lie below zero by more than one s.e.
+    """Return whether paired differences to a reference are below zero by more than one s.e.
 
-    The standard error is that of the mean paired difference over splits. Where one split alone
-    differs, mean and standard error are equal, and rounding does not decide.
+    The standard error is that of the mean paired difference over splits. If only one split differs,
+    mean and standard error are equal; rounding must not decide then.
 
     Examples
     --------
@@ -98,7 +112,15 @@ def worse_by_se(differences: Any) -> bool:
 
 @dataclass(frozen=True)
 class PairedTest:
-    """A mean difference over splits, its standard error, its 95 % interval and its p-value."""
+    """A mean difference over splits, its standard error, its 95 % interval and its p-value.
+
+    Examples
+    --------
+    >>> from jarf.bench import corrected_t_test
+    >>> found = corrected_t_test([0.02, 0.03, 0.01, 0.02, 0.03], test_share=0.25)
+    >>> round(found.mean, 3), found.p < 0.05
+    (0.022, True)
+    """
 
     mean: float
     se: float
@@ -110,9 +132,9 @@ class PairedTest:
 def corrected_t_test(differences: Any, test_share: float) -> PairedTest:
     """Corrected resampled t-test of paired differences over the splits of one table.
 
-    Splits share training rows, so their differences are not independent and the plain t-test
-    finds far too much. Nadeau and Bengio (2003) put ``1 / J + n_test / n_train`` in the place of
-    ``1 / J``; Bouckaert and Frank (2004) use it for repeated cross-validation.
+    Splits share training rows, so their differences are not independent, and the plain t-test finds
+    far too many differences. Nadeau and Bengio (2003) replace ``1 / J`` by ``1 / J + n_test /
+    n_train``; Bouckaert and Frank (2004) use it for repeated cross-validation.
 
     Parameters
     ----------
@@ -123,7 +145,7 @@ def corrected_t_test(differences: Any, test_share: float) -> PairedTest:
     Returns
     -------
     PairedTest
-        With NaN in all but the mean for fewer than two splits.
+        All fields but the mean are NaN for fewer than two splits.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Rows on disk: one JSON line per fit, appended and synced, so that a kill loses one fit."""
+"""Rows on disk: one JSON line per fit, appended and synced; a kill loses one fit at most."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def read_rows(folder: str | os.PathLike[str]) -> Any:
 
     See Also
     --------
-    load_rows : The rows as records, with all that a method reported.
+    load_rows : The rows as records, with everything that a method reported.
     """
     return flat_frame(load_rows(folder))
 
@@ -58,7 +58,7 @@ def read_rows(folder: str | os.PathLike[str]) -> Any:
 def load_rows(folder: str | os.PathLike[str]) -> list[ResultRow]:
     """Read all rows of a results folder as records; a half-written last line is left out.
 
-    Published rows may be packed: ``rows.jsonl.gz`` is read where there is no ``rows.jsonl``.
+    Published rows may be compressed: ``rows.jsonl.gz`` is read if there is no ``rows.jsonl``.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Replace a file at once: a reader sees the old or the new one, never a part."""
+    """Replace a file atomically: a reader sees the old or the new file, never a part."""
     with atomic_write(path, "wb", follow_links=False) as stream:
         stream.write(content)
 
@@ -122,12 +122,22 @@ class ResultStore:
     Parameters
     ----------
     folder : path
-        Made if it does not exist. It belongs to one budget and seed.
+        Created if it does not exist. It belongs to one budget and seed.
     settings : dict
-        Stored as ``run.json`` on the first start; a later start must bring the same, but for
-        the numbers of repeats, which only add rows.
+        Stored as ``run.json`` on the first start; later starts must use the same settings, except
+        for the numbers of repeats, which only add rows.
     environment : dict or None
         One entry of ``environment.json`` per different environment that added rows.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from jarf.bench import ResultRow, ResultStore, load_rows
+    >>> with TemporaryDirectory() as folder:
+    ...     with ResultStore(folder, {}) as store:
+    ...         store.append(ResultRow("iris", "RF", "", 0, 0, 0, 0))
+    ...     len(load_rows(folder))
+    1
     """
 
     def __init__(
@@ -179,7 +189,7 @@ class ResultStore:
             write_json(path, [*known, environment])
 
     def _repair(self) -> None:
-        """Cut off a half-written last line, left by a kill or a full disk; unpack packed rows."""
+        """Remove an incomplete last line, left by a kill or a full disk; unpack compressed rows."""
         if not self.path.is_file():
             packed = self.path.with_name("rows.jsonl.gz")
             write_whole(self.path, unpacked(packed) if packed.is_file() else b"")
@@ -190,7 +200,7 @@ class ResultStore:
                 stream.truncate(whole)
 
     def _open(self) -> FileIO:
-        """Without a buffer: what a failed write left over must not be written later."""
+        """Open without a buffer: the rest of a failed write must not be written later."""
         return FileIO(self.path, "ab", opener=_no_links)
 
     def append(self, row: ResultRow) -> None:
@@ -214,7 +224,7 @@ class ResultStore:
             os.truncate(self.path, end)
 
     def forget(self, keys: Iterable[tuple[Any, ...]]) -> None:
-        """Drop rows, such as failed ones to be tried again, by writing the file anew."""
+        """Drop rows, such as failed ones to be run again, by rewriting the file."""
         drop = set(keys)
         kept = {key: row for key, row in self.rows.items() if key not in drop}
         try:
@@ -226,7 +236,7 @@ class ResultStore:
         self.rows = kept
 
     def close(self) -> None:
-        """Close the file and let another process have the folder."""
+        """Close the file and release the folder."""
         self._stream.close()
         self._unlock()
 
@@ -242,7 +252,7 @@ class ResultStore:
 
 
 def _refuse_links(folder: Path) -> None:
-    """Refuse a folder whose files lead elsewhere: they would be overwritten there."""
+    """Reject a folder that contains links: files elsewhere would be overwritten."""
     for name in (".lock", "rows.jsonl", "run.json", "environment.json"):
         if (folder / name).is_symlink():
             raise StoreError(
@@ -252,14 +262,14 @@ def _refuse_links(folder: Path) -> None:
 
 
 def _remove_remains(folder: Path) -> None:
-    """Remove what a kill in the middle of a replacement left; the lock keeps other runs out."""
+    """Remove temporary files of a killed run; the lock keeps other runs out."""
     for path in folder.glob(".*.part"):
         if _REMAINS.fullmatch(path.name):
             path.unlink(missing_ok=True)
 
 
 def _no_links(path: str, flags: int) -> int:
-    """Open a file, but not through a link that was put in its place meanwhile."""
+    """Open a file, but not through a link that has replaced it meanwhile."""
     try:
         return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o666)
     except OSError as error:

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import os
 import platform
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from jarf._native import is_native
+from jarf._progress import show
 from jarf.bench._budgets import Budget, get_budget
 from jarf.bench._catalog import SIMULATED
-from jarf.bench._datasets import custom_datasets, get_dataset
+from jarf.bench._datasets import custom_datasets, get_dataset, in_collection
 from jarf.bench._jobs import Job, versions
 from jarf.bench._loading import DatasetError
 from jarf.bench._methods import (
     custom_methods,
     get_method,
+    is_method,
     method_names,
     not_installed,
     uninstalled_methods,
@@ -26,14 +27,27 @@ from jarf.bench._progress import Progress
 from jarf.bench._protocol import cached_table
 from jarf.bench._runner import run_jobs, with_tunings
 from jarf.bench._store import ResultStore
-from jarf.bench.experiments import EXPERIMENTS, Facts, Plan
+from jarf.bench.experiments import EXPERIMENTS, Experiment, Facts, Plan
 
 __all__ = ["Study", "plan_study", "reproduce"]
 
 
+# never changed here, or part of the key of a row
+_NOT_STORED = ("datasets", "folds", "max_levels", "experiments", "sizes", "theory_rows")
+
+
 @dataclass
 class Study:
-    """A planned run: its jobs, and what could not be planned."""
+    """A planned run: its jobs, and what was left out.
+
+    Examples
+    --------
+    >>> from jarf.bench import plan_study
+    >>> choice = {"only": ["classification"], "datasets": ["iris"], "methods": ["RF"]}
+    >>> study = plan_study("quick", **choice)
+    >>> study.experiments, {job.dataset for job in study.jobs}
+    (['classification'], {'iris'})
+    """
 
     budget: Budget
     experiments: list[str]
@@ -43,9 +57,9 @@ class Study:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What must stay the same when a results folder is used again."""
+        """The settings that must not change when a results folder is used again."""
         sizes = self.budget.as_dict()
-        for name in ("datasets", "folds", "max_levels"):  # the last two never change here
+        for name in _NOT_STORED:
             sizes.pop(name)
         return {**sizes, "seed": self.seed}
 
@@ -60,22 +74,23 @@ def plan_study(
     seed: int = 0,
     warn: Callable[[str], None] | None = None,
 ) -> Study:
-    """List the fits of a run; datasets that cannot be had are left out and named.
+    """List the fits of a run; datasets that cannot be loaded are left out, with a note.
 
     Parameters
     ----------
     budget : str or Budget
     only, datasets, methods : sequence of str or None
-        Names of experiments, datasets and methods; None means all of the budget.
+        Names of experiments, datasets and methods; None means the paper's experiments on the
+        budget's datasets, or what the named experiments need.
     data : str or None
         Folder searched first for data files.
     seed : int
     warn : callable or None
-        Told about each dataset that is left out.
+        Called for each dataset that is left out.
     """
     size = get_budget(budget) if isinstance(budget, str) else budget
-    chosen = _checked("experiment", only, list(EXPERIMENTS))
-    names = list(datasets or dict.fromkeys([*size.datasets, *custom_datasets(), *SIMULATED]))
+    chosen = _chosen(only or size.experiments or None)
+    names = list(datasets or _default_datasets(size, chosen))
     for name in names:
         get_dataset(name)
     for name in methods or ():
@@ -83,15 +98,27 @@ def plan_study(
     facts, missing = _look(names, data, warn)
     if not facts:
         raise DatasetError("no dataset could be loaded: " + "; ".join(missing.values()))
-    wanted = _installed(list(methods) if methods is not None else _default_methods(), warn)
-    plan = Plan(size, facts, wanted, seed)
-    jobs = [job for name in chosen for job in EXPERIMENTS[name].plan(plan)]
-    jobs.sort(key=lambda job: job.repeat)  # a run that is stopped early has something of all
+    wanted = {name: _methods_of(EXPERIMENTS[name], methods) for name in chosen}
+    ready = _installed(list(dict.fromkeys(m for names in wanted.values() for m in names)), warn)
+    jobs = [
+        job
+        for name in chosen
+        for job in EXPERIMENTS[name].plan(
+            Plan(size, facts, [m for m in wanted[name] if m in ready], seed)
+        )
+    ]
+    if not jobs:
+        raise DatasetError(
+            f"nothing to run: none of the datasets {_some(facts)} belongs to the experiments "
+            f"{_some(chosen)} with the methods asked for; leave out --datasets or --methods, or "
+            "name others of jarf reproduce --list"
+        )
+    jobs.sort(key=lambda job: job.repeat)  # so that a stopped run covers all
     return Study(size, chosen, with_tunings(jobs, size), missing, seed)
 
 
 def _installed(names: list[str], warn: Callable[[str], None] | None) -> list[str]:
-    """The methods that can be run; the others are named."""
+    """Return the methods that can be run; the others are listed in a note."""
     methods = [get_method(name) for name in names]
     for method in methods:
         if method.missing and warn is not None:
@@ -99,22 +126,42 @@ def _installed(names: list[str], warn: Callable[[str], None] | None) -> list[str
     return [method.name for method in methods if not method.missing]
 
 
-def _default_methods() -> list[str]:
-    added = {method.name for method in custom_methods()}
-    return [name for name in method_names() if name not in added] + sorted(added)
+def _some(names: Iterable[str]) -> str:
+    every = list(names)
+    return ", ".join(every[:5]) + (", ..." if len(every) > 5 else "")
 
 
-def _checked(what: str, wanted: Sequence[str] | None, known: list[str]) -> list[str]:
+def _methods_of(experiment: Experiment, asked: Sequence[str] | None) -> list[str]:
+    """The methods asked for, else the experiment's own list and what the user registered."""
+    if asked is not None:
+        return list(asked)
+    added = sorted(method.name for method in custom_methods())
+    names = experiment.methods or method_names()
+    return [name for name in names if is_method(name) and name not in added] + added
+
+
+def _default_datasets(budget: Budget, experiments: Sequence[str]) -> list[str]:
+    names: list[str] = []
+    for collection in dict.fromkeys(EXPERIMENTS[name].collection for name in experiments):
+        if collection == "study":
+            names += [*budget.datasets, *custom_datasets(), *SIMULATED]
+        else:
+            names += in_collection(collection)
+    return list(dict.fromkeys(names))
+
+
+def _chosen(wanted: Sequence[str] | None) -> list[str]:
+    """The experiments asked for, else those of the paper."""
     for name in wanted or ():
-        if name not in known:
-            raise KeyError(f"unknown {what} {name!r}; known: {', '.join(known)}")
-    return [name for name in known if wanted is None or name in wanted]
+        if name not in EXPERIMENTS:
+            raise KeyError(f"unknown experiment {name!r}; known: {', '.join(EXPERIMENTS)}")
+    return [n for n, entry in EXPERIMENTS.items() if (n in wanted if wanted else entry.usual)]
 
 
 def _look(
     names: Sequence[str], data: str | None, warn: Callable[[str], None] | None
 ) -> tuple[dict[str, Facts], dict[str, str]]:
-    """Load every dataset once: its size, whether it has categories, or why it is missing."""
+    """Load every dataset once to find its size and categories, or why it is missing."""
     facts, missing = {}, {}
     for name in names:
         if get_dataset(name).simulated:
@@ -133,7 +180,7 @@ def _look(
 
 
 def environment() -> dict[str, Any]:
-    """What the rows of a start depend on besides the settings."""
+    """Return the environment that results depend on in addition to the settings."""
     return {
         "versions": versions(),
         "system": platform.system(),
@@ -159,8 +206,8 @@ def reproduce(
     Parameters
     ----------
     out : path
-        Results folder. A second call with the same folder and budget continues.
-    budget : {"quick", "standard", "full"} or Budget
+        Results folder. A second call with the same folder and budget resumes.
+    budget : {"quick", "standard", "full", "large"} or Budget
     jobs : int
         Fits at once, each with one thread. More than one starts processes: a script then needs
         the usual ``if __name__ == "__main__":``.
@@ -181,7 +228,7 @@ def reproduce(
 
     def say(text: str) -> None:
         if verbose:
-            print(text, file=sys.stderr, flush=True)
+            show(text)
 
     data = data or os.environ.get("JARF_DATA")
     study = plan_study(budget, data=data, warn=say, **selection)

@@ -28,7 +28,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def _list_commands(parser: argparse.ArgumentParser) -> int:
-    """Show the commands and where to read on, for ``jarf`` without one."""
+    """Show the commands, for ``jarf`` without one."""
     parser.print_help()
     print("\nStart with 'jarf demo', or with your own table: jarf compare data.csv --target NAME")
     return 0
@@ -62,7 +62,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _reader_is_gone() -> int:
-    """End quietly, as other tools do, when the output goes to ``| head -1``."""
+    """Exit quietly, as other tools do, when the reader of a pipe (``| head -1``) is gone."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return 141  # 128 + SIGPIPE, what a shell reports for such a tool
+    return 141  # 128 + SIGPIPE, the usual exit status

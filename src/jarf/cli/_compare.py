@@ -1,4 +1,4 @@
-"""``jarf compare``: methods against each other on your own table, and a page that answers."""
+"""``jarf compare``: compare methods on your own table and build a page."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ _EPILOG = """\
 examples:
   jarf compare data.csv --target price
   jarf compare data.parquet --target churn --drop customer_id --rows 0
-  jarf compare data.csv --target churn --methods RF JF SPORF --learning-curve
+  jarf compare data.csv --target churn --methods RF JF JARF --learning-curve
   jarf compare data.csv --target churn --method-file my_forest.py
   jarf compare umsatz.csv --target Preis --sep ';' --decimal , --encoding cp1252
 
-defaults: RF, tuned XGB (if installed), the paper's JARF and the Jacobian forest JF; 2 x 5 folds;
-200 trees; a random sample of at most 10,000 rows (fewer above 200 columns) and the first 1,000
-columns. Rows without a target are left out. The separator and the decimal sign of a csv file are
-found out. A second start with the same table and settings continues; a changed table starts anew.
+defaults: RF; tuned XGB, CatBoost and LGBM (if installed); the Jacobian forest JF and Jacobian
+boosting JB; 2 x 5 folds; 200 trees; a random sample of at most 10,000 rows (fewer above 200
+columns) and the first 1,000 columns. Rows without a target are left out. The separator and the
+decimal sign of a CSV file are detected. Running the same command again resumes an interrupted run;
+a changed table starts from scratch.
 """
 
 
@@ -31,38 +32,48 @@ def add_parser(subparsers: Any) -> None:
     """Add the sub-command."""
     parser = subparsers.add_parser(
         "compare",
-        help="compare methods on your own csv or parquet file",
-        description="Cross-validate methods on your own table and build a page that says who wins, "
-        "whether the difference is more than noise, and which directions matter.",
+        help="compare methods on your own CSV or Parquet file",
+        description="Cross-validate methods on your own table. Build a page that shows which "
+        "method is best, whether the difference is more than noise, and which directions "
+        "matter.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("table", help="a csv or parquet file with named columns")
+    parser.add_argument("table", help="a CSV or Parquet file with named columns")
     parser.add_argument("--target", required=True, help="the column to predict")
     parser.add_argument(
-        "--task", choices=("classification", "regression"), help="default: guessed, and said"
+        "--task",
+        choices=("classification", "regression"),
+        help="default: guessed from the target, with a note",
     )
-    parser.add_argument("--cv", type=int, default=5, help="folds (default 5)")
-    parser.add_argument("--repeats", type=int, default=2, help="repeats of the folds (default 2)")
+    parser.add_argument("--cv", type=int, default=5, help="number of folds (default 5)")
     parser.add_argument(
-        "--rows", type=int, help="most rows used, 0 for all (default: 10,000 at random)"
+        "--repeats", type=int, default=2, help="repeats of the cross-validation (default 2)"
+    )
+    parser.add_argument(
+        "--rows",
+        type=int,
+        help="maximum number of rows, 0 for all (default: a random sample of 10,000)",
     )
     parser.add_argument("--drop", nargs="+", default=[], metavar="COLUMN", help="columns to ignore")
     parser.add_argument(
         "--metric",
-        help="what decides: kappa (default), accuracy, macro_f1, roc_auc, average_precision, "
-        "brier, log_loss, ece; r2 (default), rmse",
+        help="metric that decides: for classification kappa (default), accuracy, macro_f1, "
+        "roc_auc, average_precision, "
+        "brier, log_loss, ece; for regression r2 (default), rmse",
     )
-    parser.add_argument("--sep", help="character between the fields of a csv file (default: found)")
+    parser.add_argument("--sep", help="separator of a CSV file (default: detected)")
     parser.add_argument(
-        "--decimal", choices=(".", ","), help="decimal sign of a csv file (default: found)"
+        "--decimal", choices=(".", ","), help="decimal sign of a CSV file (default: detected)"
     )
-    parser.add_argument("--encoding", help="of a csv file, such as cp1252 (default: UTF-8)")
-    parser.add_argument("--trees", type=int, default=200, help="trees of a model (default 200)")
+    parser.add_argument(
+        "--encoding", help="encoding of a CSV file, such as cp1252 (default: UTF-8)"
+    )
+    parser.add_argument("--trees", type=int, default=200, help="trees per model (default 200)")
     parser.add_argument(
         "--learning-curve", action="store_true", help="also train on 1/8, 1/4 and 1/2 of the rows"
     )
-    parser.add_argument("--out", help="folder for rows and page (default: runs/compare-TABLE)")
+    parser.add_argument("--out", help="folder for results and page (default: runs/compare-TABLE)")
     add_run_options(parser)
     parser.set_defaults(run=run)
 

@@ -1,4 +1,4 @@
-"""``jarf report``: the page, the figures and the tables of stored results."""
+"""``jarf report``: build page, figures and tables from stored results."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ def add_parser(subparsers: Any) -> None:
     """Add the sub-command."""
     parser = subparsers.add_parser(
         "report",
-        help="build the page of stored results",
-        description="Build index.html, figures and tables from stored results. Runs no fit.",
+        help="build a page from stored results",
+        description="Build index.html, figures and tables from stored results. Fits nothing.",
     )
     parser.add_argument("results", help="a results folder of jarf reproduce")
     parser.add_argument("--out", help="where to write (default: RESULTS/report)")
@@ -22,6 +22,13 @@ def add_parser(subparsers: Any) -> None:
         metavar="FILE.md",
         help="also write the headline table between <!-- results:start --> and "
         "<!-- results:end --> of this file",
+    )
+    parser.add_argument(
+        "--figure",
+        metavar="FILE.md",
+        help="also write the figure of accuracy and time on public tables, light and dark, into "
+        "docs/_static beside this file, and show it between <!-- figure:start --> and "
+        "<!-- figure:end -->",
     )
     parser.add_argument(
         "--tables",
@@ -42,6 +49,9 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.headline:
             text = report.headline_markdown(arguments.results)
             report.write_between_markers(arguments.headline, text)
+        if arguments.figure:
+            text = report.write_headline(report.load_results(arguments.results), arguments.figure)
+            report.write_between_markers(arguments.figure, text, "figure")
         if arguments.tables:
             text = report.tables_markdown(arguments.results)
             report.write_between_markers(arguments.tables, text)

@@ -1,4 +1,4 @@
-"""What the commands that run many fits share: options, a polite stop, errors in one line."""
+"""Shared by the commands that run many fits: options, and a clean stop on Ctrl-C."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 
 def add_run_options(parser: argparse.ArgumentParser) -> None:
     """Options about methods, processes and seeds."""
-    parser.add_argument("--methods", nargs="+", metavar="NAME", help="these methods")
+    parser.add_argument("--methods", nargs="+", metavar="NAME", help="run only these methods")
     parser.add_argument(
         *("--method-file", "--method"),
         dest="plugins",
@@ -23,14 +23,17 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
         help="add your own method or dataset; may be repeated",
     )
     parser.add_argument(
-        "--jobs", type=int, default=os.cpu_count() or 1, help="fits at once (default: all cores)"
+        "--jobs",
+        type=int,
+        default=os.cpu_count() or 1,
+        help="number of concurrent fits (default: all cores)",
     )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--retry-errors", action="store_true", help="run failed fits again")
 
 
 def chosen_methods(arguments: argparse.Namespace) -> list[str] | None:
-    """The methods asked for, with those of ``--method-file``; None for the usual ones."""
+    """Return the requested methods, with those of ``--method-file``; None for the defaults."""
     from jarf import bench
 
     if arguments.jobs < 1:
@@ -41,17 +44,20 @@ def chosen_methods(arguments: argparse.Namespace) -> list[str] | None:
 
 @contextmanager
 def stoppable(out: str) -> Iterator[None]:
-    """Let Ctrl-C and a polite kill end a run with one line and code 130."""
+    """End a run with one line and exit code 130 on Ctrl-C or SIGTERM."""
     stop_on_terminate()
     try:
         yield
     except KeyboardInterrupt:
-        print(f"\nstopped; finished fits are in {out}, the same command continues", file=sys.stderr)
+        print(
+            f"\nstopped; finished fits are stored in {out}; run the same command to resume",
+            file=sys.stderr,
+        )
         raise SystemExit(130) from None
 
 
 def stop_on_terminate() -> None:
-    """Let a polite kill end the run as Ctrl-C does."""
+    """End the run on SIGTERM as on Ctrl-C."""
 
     def stop(number: int, frame: Any) -> None:
         raise KeyboardInterrupt

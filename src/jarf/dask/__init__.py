@@ -1,4 +1,4 @@
-"""The estimators for Dask arrays and DataFrames, with lazy answers.
+"""The estimators for Dask arrays and DataFrames, with lazy predictions.
 
 Works with a ``dask.distributed.Client``, a ``LocalCluster`` and without either. Needs the extra
 ``jarf[dask]``.

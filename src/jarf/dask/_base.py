@@ -1,4 +1,4 @@
-"""What the estimators on Dask share: parameters of the local ones, lazy answers, the way back."""
+"""Shared by the estimators on Dask: parameters of the local ones, lazy predictions, conversion."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROWS_PER_TREE = Parameter("rows_per_tree", Parameter.KEYWORD_ONLY, default=500_0
 def on_dask(cls):
     """Give a class the parameters of its local estimator, and ``rows_per_tree`` if it grows trees.
 
-    The names are in the signature, where scikit-learn and help look for them.
+    The names are in the signature, where scikit-learn and ``help`` find them.
     """
     own = (ROWS_PER_TREE,) if cls._grows_trees else ()
     every = Signature([*signature(cls._local).parameters.values(), *own])
@@ -39,7 +39,7 @@ def on_dask(cls):
 
 
 class OnDask:
-    """Makes a local estimator answer lazily. Left of it in the order of bases."""
+    """Mixin that makes a local estimator predict lazily; it comes first in the list of bases."""
 
     _local: Any
     _grows_trees = True
@@ -62,7 +62,7 @@ class OnDask:
         return local
 
     def _lazily(self, method: str, X: Any) -> Any:
-        """Answer lazily to a Dask collection, at once to anything else."""
+        """Call a method lazily on a Dask collection, immediately on anything else."""
         if not is_dask_collection(X):
             return getattr(super(), method)(X)
         local = self.to_local()
@@ -123,7 +123,7 @@ class OnDaskClassifier(OnDaskPredictor):
 
 
 def _example(meta: Any) -> Any:
-    """One row of a table, to see what an answer looks like."""
+    """Return one row of a table, to find the shape and type of a prediction."""
     if not hasattr(meta, "iloc"):
         return np.zeros((1, meta.shape[1]), dtype=meta.dtype)
     return meta.reindex([0])

@@ -1,6 +1,7 @@
-"""Boosters that XGBoost and LightGBM train on Dask themselves.
+"""Boosters that XGBoost and LightGBM train on Dask with their own modules.
 
-A fitted one is turned into its local twin, which predicts partition by partition without a cluster.
+A fitted booster is converted to its local counterpart, which predicts partition by partition
+without a cluster.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from jarf._sklearn import set_random_states
 from jarf.dask._cluster import active_client, shared
 from jarf.dask._encoding import Sample
 
-# Local estimators and who trains them on Dask: module and class.
+# Local estimators and their Dask trainers: module and class.
 TRAINERS = {
     "XGBClassifier": ("xgboost.dask", "DaskXGBClassifier"),
     "XGBRegressor": ("xgboost.dask", "DaskXGBRegressor"),
@@ -29,18 +30,18 @@ TRAINERS = {
     "LGBMClassifier": ("lightgbm.dask", "DaskLGBMClassifier"),
     "LGBMRegressor": ("lightgbm.dask", "DaskLGBMRegressor"),
 }
-# Seconds that training may take to end by itself after a worker was lost.
+# Seconds that training may take to end on its own after a worker was lost.
 GRACE = 10.0
 LOCAL = {trainer: name for name, (_, trainer) in TRAINERS.items()}
 
 
 def is_distributed(model: Any) -> bool:
-    """Whether XGBoost or LightGBM train this model on Dask."""
+    """Return whether XGBoost or LightGBM train this model on Dask."""
     return type(model).__name__ in LOCAL
 
 
 def distributed(model: Any) -> Any:
-    """Return the Dask trainer of a local booster, with its parameters; others as they are."""
+    """Return the Dask trainer of a local booster with its parameters; other models unchanged."""
     name = type(model).__name__
     if name not in TRAINERS:
         return model
@@ -49,14 +50,14 @@ def distributed(model: Any) -> Any:
 
 
 def fit_booster(model: Any, sample: Sample, rng: Any, linear=None) -> Any:
-    """Train a booster on all partitions; return its local twin.
+    """Train a booster on all partitions; return its local counterpart.
 
     Parameters
     ----------
     model : estimator
         A trainer on Dask.
     sample : Sample
-        Knows the partitions and how they are encoded.
+        Holds the partitions and their encoding.
     rng : RandomState
     linear : LinearMap, default=None
         Maps the encoded rows first.
@@ -82,13 +83,13 @@ def fit_booster(model: Any, sample: Sample, rng: Any, linear=None) -> Any:
     except Exception as error:
         raise RuntimeError(
             f"{name} could not be trained on the cluster. If a worker was lost, fit again: "
-            f"boosting cannot go on without it. It said: {error}"
+            f"boosting cannot continue without it. Error: {error}"
         ) from error
     return _local_twin(model)
 
 
 def _watched(client: Any, fit: Callable[[], Any]) -> None:
-    """Train in a thread, and give up where a worker was lost and training does not end itself."""
+    """Train in a thread; give up if a worker is lost and training does not end on its own."""
     errors: list[Exception] = []
 
     def train() -> None:
@@ -120,7 +121,7 @@ def distributed_surrogate(model: Any, sample: Sample, rng: Any) -> FrozenEstimat
 
 
 class LabelledBooster(ClassifierMixin, BaseEstimator):
-    """A classifier of classes 0..C-1 under the names of the classes."""
+    """Wraps a classifier of classes 0..C-1 and returns the original labels."""
 
     def __init__(self, model, classes):
         self.model = model
@@ -138,7 +139,7 @@ class LabelledBooster(ClassifierMixin, BaseEstimator):
 
 
 def _arrays(sample: Sample, linear) -> tuple[Any, Any, Any]:
-    """Make lazy arrays of mapped rows, class codes and weights; empty partitions are left out."""
+    """Return lazy arrays of mapped rows, class codes and weights, without empty partitions."""
     parts = sample.parts
     encoding, classes = shared(sample.encoding(linear)), parts.classes
     width = sample.X.shape[1] if linear is None else linear.matrix.shape[1]

@@ -1,4 +1,4 @@
-"""What depends on where tasks run: a cluster, or threads of this process."""
+"""Running tasks on a cluster or in threads of this process."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ FAN_IN = 8
 
 
 def active_client() -> Any:
-    """Return the client that ``compute`` would go to, or None where tasks run in this process."""
+    """Return the client that ``compute`` uses, or None if tasks run in this process."""
     client = getattr(get_scheduler(), "__self__", None)
     return client if hasattr(client, "scatter") else None
 
 
 def shared(value: Any) -> Any:
-    """Make a value that many tasks need an argument for them: sent once, not once a task.
+    """Wrap a value that many tasks need, so that it is sent once, not once per task.
 
-    It is part of the graph, so that the scheduler can bring it back when a worker is lost with it;
-    scattered data could not be.
+    It is part of the graph, so that the scheduler can recover it when a worker is lost; scattered
+    data cannot be recovered.
     """
     return delayed(value, traverse=False, pure=False)
 
@@ -35,13 +35,13 @@ def compute(tasks: Sequence[Any]) -> list[Any]:
     """Run delayed tasks on whatever scheduler is active."""
     if active_client() is None:
         return list(dask.compute(*tasks))
-    # Surrogates belong into the graph: no warning about its size.
+    # Surrogates belong in the graph, so no warning about its size.
     with dask.config.set({"distributed.admin.large-graph-warning-threshold": "100GB"}):
         return list(dask.compute(*tasks))
 
 
 class Graph:
-    """Many small tasks, named one by one; as many delayed objects would take minutes to join.
+    """A graph of many small tasks; as many delayed objects would take minutes to merge.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class Graph:
         return key
 
     def compute(self, keys: list[Any]) -> list[Any]:
-        """Run what these tasks need; return their results."""
+        """Run these tasks and their dependencies; return their results."""
         graph = HighLevelGraph.from_collections(self.name, self.tasks, dependencies=self.inputs)
         return compute([Delayed(key, graph, layer=self.name) for key in keys])
 

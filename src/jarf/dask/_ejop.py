@@ -1,4 +1,4 @@
-"""The EJOP of a table in partitions: each gives a sum with a count, a tree of tasks adds them."""
+"""The EJOP of a partitioned table: a sum with a count per partition, added by a tree of tasks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from jarf.dask._encoding import Sample
 from jarf.geometry import JacobianPreconditioner, Learned, count_probes, learn, set_estimate
 from jarf.gradients import choose_rows
 
-# Numbers of single probes are drawn on the client; beyond this many, all rows are as cheap.
+# Probes are drawn on the client; beyond this many, probing all rows is as cheap.
 MAX_PROBES = 10_000_000
 
 
@@ -72,7 +72,7 @@ def _summed(learned: Learned, sample: Sample, probes: np.ndarray | None):
 
 
 class _Task:
-    """What the EJOP of a block needs to know."""
+    """What a task needs to compute the EJOP of a block."""
 
     def __init__(self, learned: Learned, sample: Sample):
         self.encoding = sample.encoding()

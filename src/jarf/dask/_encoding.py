@@ -14,7 +14,7 @@ from jarf.table import fit_table, read_table, share_table
 
 
 class Reader(BaseEstimator):
-    """No more of an estimator than :func:`jarf.table.read_table` needs."""
+    """The part of an estimator that :func:`jarf.table.read_table` needs."""
 
     def __init__(self, fitted=None):
         share_table(fitted, self)
@@ -22,7 +22,7 @@ class Reader(BaseEstimator):
 
 @dataclass
 class Sample:
-    """The bounded sample that is collected on the client, and what it teaches about encoding.
+    """The bounded sample that is collected on the client, and the encoding learned from it.
 
     Parameters
     ----------
@@ -60,20 +60,20 @@ class Sample:
         )
 
     def coded(self) -> tuple[np.ndarray | None, np.ndarray]:
-        """Class labels of the whole table and the codes of the sample; None and responses."""
+        """Class labels of the table and codes of the sample; None and responses in regression."""
         if not self.parts.classifies:
             return None, self.y
         return self.parts.classes, np.searchsorted(self.parts.classes, self.y)
 
     def encoding(self, linear: LinearMap | None = None) -> Encoding:
-        """How any block of the table becomes a matrix, mapped if ``linear`` is given."""
+        """Return how a block of the table becomes a matrix, mapped if ``linear`` is given."""
         return Encoding(Reader(self.estimator), self.dtype, linear)
 
     def corrections(self) -> list[Any]:
         """Target means of the sample's own rows, by partition.
 
-        Means that a row's own target is part of would promise too much. Rows of the sample keep
-        their cross-fitted ones; no other row's target is part of any mean.
+        A mean that includes a row's own target would leak it. Rows of the sample keep their
+        cross-fitted means; targets of other rows are not part of any mean.
         """
         columns = np.flatnonzero(self.estimator.table_.encoded_kinds_ == "target")
         if len(columns) == 0:
@@ -89,7 +89,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Encoding:
-    """A fitted encoder of tables, and a map behind it."""
+    """A fitted table encoder, followed by a linear map."""
 
     reader: Reader
     dtype: Any

@@ -1,9 +1,9 @@
 """Forests whose trees are grown by workers.
 
-Rows are dealt into groups of about ``rows_per_tree`` by a hash of their number; trees are dealt to
-the groups in turn, and each draws its bootstrap from the rows of its group. Groups cut across
-partitions and do not depend on them, so that sorted data, or a class that is missing from a
-partition, do no harm. With one group the trees are those of a local fit.
+Rows are divided into groups of about ``rows_per_tree`` by a hash of their number; trees are
+assigned to the groups in turn, and each draws its bootstrap from the rows of its group. Groups do
+not depend on the partitions, so sorted data and partitions without some class are harmless. With
+one group the trees equal those of a local fit.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Rows(NamedTuple):
 
 @dataclass(frozen=True)
 class Dealing:
-    """How rows become training rows, and how they are dealt into groups."""
+    """How rows become training rows, and how they are divided into groups."""
 
     encoding: Encoding
     classes: np.ndarray
@@ -58,7 +58,7 @@ class Dealing:
 
 @dataclass(frozen=True)
 class Known:
-    """What is sent to every worker."""
+    """The data sent to every worker."""
 
     dealing: Dealing
     growth: Any  # what the forest learned from the sample
@@ -109,7 +109,7 @@ def grow_forest(
 
 
 def _grown(what: Known, sample: Sample, seeds, used: int) -> list[GrownTree]:
-    """Deal rows to groups and trees to groups, and grow; return the trees in the order of seeds."""
+    """Divide rows and trees into groups and grow; return the trees in the order of seeds."""
     parts, known = sample.parts, shared(what)
     blocks = parts.blocks()
     graph = Graph([known, *blocks])

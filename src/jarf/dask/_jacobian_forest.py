@@ -69,13 +69,13 @@ class _FitForest:
 class JacobianForestClassifier(OnDaskClassifier, _FitForest, ensemble.JacobianForestClassifier):
     """:class:`jarf.JacobianForestClassifier` for Dask arrays and DataFrames.
 
-    Race and surrogates see a random sample of ``surrogate_rows`` rows of all partitions (and one of
-    every class), collected on the client. Then rows are dealt into groups of about
-    ``rows_per_tree``, at random and across partitions; workers differentiate the surrogates at the
-    rows of each group, and trees are dealt to the groups in turn. A tree sees the rows of its
-    group, all or a bootstrap sample of them, as the geometry says. Where there are more groups than
-    trees, some rows are not seen. Up to ``rows_per_tree`` rows there is one group, and the forest
-    is that of a local fit.
+    The race and the surrogates use a random sample of ``surrogate_rows`` rows of all partitions
+    (and one row of every class), collected on the client. Rows are then divided at random into
+    groups of about ``rows_per_tree``, across partitions. Workers differentiate the surrogates at
+    the rows of each group, and trees are assigned to the groups in turn. A tree sees the rows of
+    its group, or a bootstrap sample of them, depending on the geometry. If there are more groups
+    than trees, some rows are not used. Up to ``rows_per_tree`` rows there is one group, and the
+    forest equals that of a local fit.
 
     Parameters
     ----------

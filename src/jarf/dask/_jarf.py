@@ -74,12 +74,12 @@ class _FitJARF:
         return self
 
     def _new_preconditioner(self: Any) -> Any:
-        """The same as locally; of a preconditioner of this module, its local twin."""
+        """Return a local preconditioner, converted from one of this module if necessary."""
         made = super()._new_preconditioner()  # type: ignore[misc]
         return made.to_local() if isinstance(made, OnDask) else made
 
     def _final(self: Any) -> Any:
-        """The final ensemble, not fitted, as workers train it."""
+        """Return the unfitted final ensemble in the form that workers train."""
         if self.share != "global":
             raise ValueError(
                 "share='per-tree' needs every gradient in one place and is not supported on Dask. "
@@ -105,12 +105,12 @@ class _FitJARF:
 class JARFClassifier(OnDaskClassifier, _FitJARF, ensemble.JARFClassifier):
     """:class:`jarf.JARFClassifier` for Dask arrays and DataFrames.
 
-    The preconditioner is fitted as :class:`jarf.dask.JacobianPreconditioner` says. ``X H`` is made
-    partition by partition. A forest's trees are grown by workers: rows are dealt into groups of
-    about ``rows_per_tree``, at random and across partitions; trees are dealt to the groups in turn,
-    and a tree sees a bootstrap sample of the rows of its group. Where there are more groups than
-    trees, some rows are not seen. Up to ``rows_per_tree`` rows there is one group, and the forest
-    is that of a local fit.
+    The preconditioner is fitted as in :class:`jarf.dask.JacobianPreconditioner`. ``X H`` is
+    computed partition by partition. Workers grow the trees of a forest: rows are divided at random
+    into groups of about ``rows_per_tree``, across partitions, and trees are assigned to the groups
+    in turn; a tree sees a bootstrap sample of the rows of its group. If there are more groups than
+    trees, some rows are not used. Up to ``rows_per_tree`` rows there is one group, and the forest
+    equals that of a local fit.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ class JARFClassifier(OnDaskClassifier, _FitJARF, ensemble.JARFClassifier):
 class JARFRegressor(OnDaskPredictor, _FitJARF, ensemble.JARFRegressor):
     """:class:`jarf.JARFRegressor` for Dask arrays and DataFrames.
 
-    See :class:`jarf.dask.JARFClassifier` for what is done where.
+    See :class:`jarf.dask.JARFClassifier` for what runs on workers and on the client.
 
     Parameters
     ----------

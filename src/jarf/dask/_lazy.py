@@ -1,4 +1,4 @@
-"""A fitted local estimator, applied to partitions when somebody asks for the answer."""
+"""Apply a fitted local estimator to partitions lazily."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def lazily(local: Any, method: str, X: Any, like: np.ndarray) -> da.Array:
     method : str
     X : dask array or DataFrame
     like : ndarray
-        An answer: its type and, for two dimensions, its number of columns.
+        An example prediction: its dtype and, for two dimensions, its number of columns.
 
     Returns
     -------
     dask array
-        One block a partition; numbers of rows are unknown where those of ``X`` are.
+        One block per partition; the number of rows is unknown if that of ``X`` is.
     """
     meta = check_table(X)
     parts = split(X)
@@ -52,7 +52,7 @@ def _apply(index: int, model: Any, method: str, X: Any, meta: Any, nothing: np.n
 
 
 def distributed_score(local: Any, parts: Any) -> float:
-    """Accuracy, or R2, from sums over the partitions."""
+    """Return accuracy or R2, computed from sums over the partitions."""
     model, score = shared(local), delayed(_score_sums, pure=False)
     tasks = [score(model, block, parts.classifies) for block in parts.blocks()]
     weight, sums, _, spread = compute([tree_reduced(_merged, tasks)])[0]
@@ -62,7 +62,7 @@ def distributed_score(local: Any, parts: Any) -> float:
 
 
 def _score_sums(model: Any, block: Any, classifies: bool) -> np.ndarray:
-    """Weight, right answers or squared errors; mean of the responses and their squared spread."""
+    """Return weight, correct predictions or squared errors, mean and spread of the responses."""
     if len(block.y) == 0:
         return np.zeros(4)
     weights = np.ones(len(block.y)) if block.weights is None else block.weights

@@ -1,7 +1,7 @@
 """Dask collections as a list of partitions whose rows have numbers.
 
-Rows are counted through all partitions, and everything random is drawn by these numbers on the
-client. So nothing that is learned depends on where one partition ends and the next begins.
+Rows are numbered through all partitions, and all random draws use these numbers on the client. So
+results do not depend on the boundaries of partitions.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from jarf.dask._cluster import compute
 
 
 class Block(NamedTuple):
-    """Rows of a partition that have a weight."""
+    """Rows of a partition with positive weight."""
 
     X: Any  # ndarray or DataFrame
     y: np.ndarray
@@ -33,7 +33,7 @@ class Block(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """What one pass over the targets tells of a partition."""
+    """Facts about a partition, collected in one pass over the targets."""
 
     n_rows: int
     is_continuous: bool
@@ -52,7 +52,7 @@ class Partitions:
     y : dask array, Series or DataFrame of one column
     sample_weight : dask array or Series, default=None
     classifies : bool, default=None
-        Whether ``y`` holds classes; None: :func:`sklearn.utils.multiclass.type_of_target` says.
+        Whether ``y`` holds classes; None: :func:`sklearn.utils.multiclass.type_of_target` decides.
 
     Attributes
     ----------
@@ -122,7 +122,7 @@ class Partitions:
         self.class_weight = dict(zip(self.classes.tolist(), balance.tolist(), strict=True))
 
     def blocks(self) -> list[Any]:
-        """Make the delayed blocks, in order; some may be empty."""
+        """Return the delayed blocks, in order; some may be empty."""
         load = delayed(_load, pure=False)
         return [
             load(index, X, y, weights, self.meta, self.class_weight)
@@ -130,7 +130,7 @@ class Partitions:
         ]
 
     def places(self, rows: np.ndarray | None) -> list[Any]:
-        """Split row numbers, in rising order, into places within each partition; None: all."""
+        """Convert ascending row numbers to positions within each partition; None: all."""
         if rows is None:
             return [None] * len(self._X)
         cuts = np.searchsorted(rows, self.starts)
@@ -140,7 +140,7 @@ class Partitions:
         ]
 
     def take(self, rows: np.ndarray | None) -> Block:
-        """Collect some rows here; None: all. Callers bound how many these are."""
+        """Collect some rows on the client; None: all. Callers limit their number."""
         take = delayed(_take, pure=False)
         parts = zip(self.blocks(), self.places(rows), self.sizes, strict=True)
         tasks = [
@@ -154,7 +154,7 @@ class Partitions:
         return zip(self._columns["y"], self._columns["sample_weight"], strict=True)
 
     def _aligned(self, name: str, value: Any) -> list[Any]:
-        """Split targets or weights like the table."""
+        """Return targets or weights in the partitions of the table."""
         n = len(self._X)
         if value is None:
             if name == "y":
@@ -182,7 +182,7 @@ class Partitions:
 
 
 def check_table(X: Any) -> Any:
-    """Refuse what is not a Dask table; return its empty likeness."""
+    """Reject anything but a Dask table; return an empty table with the same columns."""
     if not is_dask_collection(X) or not hasattr(X, "to_delayed"):
         raise TypeError(
             f"X must be a Dask array or DataFrame, got {type(X).__name__}. For data in memory use "
@@ -200,14 +200,14 @@ def check_table(X: Any) -> Any:
 
 
 def split(collection: Any) -> list[Any]:
-    """Make one delayed object a partition, with all columns."""
+    """Return one delayed object per partition, with all columns."""
     if isinstance(collection, da.Array) and collection.ndim == 2:
         collection = collection.rechunk({1: -1})
     return np.ravel(np.array(collection.to_delayed(), dtype=object)).tolist()
 
 
 def joined(blocks: list[Block]) -> Block:
-    """Put blocks one after the other."""
+    """Concatenate blocks."""
     if len(blocks) == 1:
         return blocks[0]
     parts = [block.X for block in blocks]
@@ -221,7 +221,7 @@ def joined(blocks: list[Block]) -> Block:
 
 
 def joined_columns(blocks: list[Block]) -> tuple[np.ndarray, np.ndarray | None]:
-    """Put the targets and the weights of blocks one after the other."""
+    """Concatenate the targets and weights of blocks."""
     weights = [block.weights for block in blocks if block.weights is not None]
     y = np.concatenate([block.y for block in blocks])
     return y, np.concatenate(weights) if weights else None
@@ -270,7 +270,7 @@ def _describe(index: int, y: Any, weights: Any, classifies: bool | None) -> Fact
 
 
 def _used(index: int, n_rows: int, weights: Any) -> np.ndarray | None:
-    """Find the rows of positive weight; None where all have one."""
+    """Return the rows of positive weight; None if all are positive."""
     if weights is None:
         return None
     weights = _vector(index, "sample_weight", weights)
@@ -302,7 +302,7 @@ def _load(index: int, X: Any, y: Any, weights: Any, meta: Any, class_weight: Any
 
 
 def read_rows(index: int, X: Any, meta: Any) -> Any:
-    """Check that a partition is what the collection says it is.
+    """Check that a partition matches the metadata of its collection.
 
     Parameters
     ----------
@@ -320,7 +320,8 @@ def read_rows(index: int, X: Any, meta: Any) -> Any:
         return _read_array(index, X, meta)
     if list(X.columns) != list(meta.columns):
         raise ValueError(
-            f"Partition {index} has the columns {list(X.columns)}, but the DataFrame says "
+            f"Partition {index} has the columns {list(X.columns)}, but the DataFrame's metadata "
+            "has "
             f"{list(meta.columns)}."
         )
     wrong = {
@@ -332,7 +333,7 @@ def read_rows(index: int, X: Any, meta: Any) -> Any:
         return X.astype(wrong) if wrong else X
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"Partition {index} does not have the types that the DataFrame says: {error}"
+            f"Partition {index} does not have the types of the DataFrame's metadata: {error}"
         ) from error
 
 

@@ -23,10 +23,10 @@ class JacobianPreconditioner(OnDask, geometry.JacobianPreconditioner):
     """:class:`jarf.JacobianPreconditioner` for Dask arrays and DataFrames.
 
     The surrogate is fitted on the client to a random sample of ``surrogate_rows`` rows of all
-    partitions (and one of every class), which also says how columns are encoded and scaled; this is
-    all that is ever collected. Each partition gives the sum of the outer products at its probes, a
-    tree of tasks adds them. Rows are drawn by their number in the whole table, so that H is that of
-    a local fit, up to the rounding of sums, whatever the partitions.
+    partitions (and one of every class), which also determines how columns are encoded and scaled;
+    no other rows are collected. Each partition computes the sum of the outer products at its
+    probes, and a tree of tasks adds them. Rows are drawn by their number in the whole table, so H
+    equals that of a local fit for any partitions, up to rounding.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Made data."""
+"""Synthetic data."""
 
 from jarf.datasets._halfspace import (
     halfspace_bayes_kappa,

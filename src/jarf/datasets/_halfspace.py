@@ -1,4 +1,4 @@
-"""The paper's simulation."""
+"""The paper's simulated data: a rotated halfspace."""
 
 from __future__ import annotations
 

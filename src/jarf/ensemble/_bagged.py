@@ -1,8 +1,8 @@
 """Bagged forests: trees that are averaged, each grown from its own seed.
 
-A forest is how it grows (a :class:`Growth`), its defaults and its docstring; everything else is
-here: :class:`BaggedForest`, :class:`BootstrapForest`, and the two mixins that make a forest a
-classifier or a regressor.
+A forest consists of a :class:`Growth` (how its trees grow), its defaults and its docstring;
+everything else is here: :class:`BaggedForest`, :class:`BootstrapForest`, and the two mixins that
+make a forest a classifier or a regressor.
 """
 
 from __future__ import annotations
@@ -40,7 +40,15 @@ from jarf.trees import (
 
 
 class BaggedForest(TreeEnsemble, metaclass=ABCMeta):
-    """Base of all forests. A subclass defines how its trees grow."""
+    """Base of all forests. A subclass defines how its trees grow.
+
+    Examples
+    --------
+    >>> from jarf import JacobianForestClassifier
+    >>> from jarf.ensemble import BaggedForest
+    >>> issubclass(JacobianForestClassifier, BaggedForest)
+    True
+    """
 
     n_estimators: int
     warm_start: bool
@@ -54,7 +62,7 @@ class BaggedForest(TreeEnsemble, metaclass=ABCMeta):
 
     @abstractmethod
     def _growth(self, X: np.ndarray, weights, target: Target, stages: Stages) -> Growth:
-        """Learn what trees on any rows share, from all rows or a sample of them."""
+        """Learn what all trees share, from all rows or a sample of them."""
 
     @property
     def _learning_rows(self) -> int | None:
@@ -68,12 +76,12 @@ class BaggedForest(TreeEnsemble, metaclass=ABCMeta):
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features)
-            Numbers, booleans, text and categories; missing values are welcome. It becomes a
-            float32 matrix; so does a sparse matrix of at most 2**27 entries.
+            Numbers, booleans, text and categories; missing values are allowed. It is converted to a
+            float32 matrix; so is a sparse matrix of at most 2**27 entries.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Class labels, or responses; only regressors take several outputs.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights, not negative. Rows with zero weight are ignored.
+            Non-negative weights. Rows with zero weight are ignored.
 
         Returns
         -------
@@ -114,7 +122,7 @@ class BaggedForest(TreeEnsemble, metaclass=ABCMeta):
                 context = growth.context(X, weights, target, self.n_jobs)
         with stages.stage("fit"):
             trees = growth.grow(
-                X, weights, target, seeds, context, n_jobs=self.n_jobs, verbose=self.verbose
+                X, weights, target, seeds, context, n_jobs=self.n_jobs, progress=stages.detail
             )
         self.forest_ = self.forest_.extended(trees)
 
@@ -123,7 +131,7 @@ class BaggedForest(TreeEnsemble, metaclass=ABCMeta):
         return self._growth(X, weights, target, stages)
 
     def _begin(self, n_features: int, target: Target, more: bool) -> np.ndarray:
-        """Begin a forest, or go on with the present one; return the seeds of the new trees."""
+        """Start a forest, or continue the present one; return the seeds of the new trees."""
         if isinstance(target, ResponseTarget):
             self.n_outputs_ = target.n_outputs
         if not more:
@@ -161,12 +169,12 @@ class BaggedForest(TreeEnsemble, metaclass=ABCMeta):
 def begin_growth(
     forest: BaggedForest, X: np.ndarray, weights: np.ndarray, target: Target, stages: Stages
 ) -> tuple[Growth, np.ndarray]:
-    """Begin a forest whose trees are grown elsewhere.
+    """Start a forest whose trees are grown elsewhere.
 
     Parameters
     ----------
     forest : BaggedForest
-        Not fitted, but for its ``table_``; ``forest_`` becomes a forest without trees.
+        Not fitted, except for its ``table_``; ``forest_`` becomes a forest without trees.
     X, weights, target :
         Encoded rows to learn from: all, or a sample.
     stages : Stages
@@ -267,7 +275,7 @@ class BootstrapForest(BaggedForest):
 
 
 def _only(used: np.ndarray, X: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Leave rows with zero weight out, without a copy where there are none."""
+    """Drop rows with zero weight, without a copy if there are none."""
     return (X, weights) if used.all() else (np.asfortranarray(X[used]), weights[used])
 
 
@@ -346,7 +354,7 @@ class ForestClassifierMixin(ClassifierMixin, BaggedForest):
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
-            In the order of ``classes_``; minus infinity where no tree has seen the class.
+            In the order of ``classes_``; minus infinity if the probability is zero.
         """
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))

@@ -1,4 +1,4 @@
-"""What every ensemble of the engine's trees has: a table, limits, leaves, cuts, importances."""
+"""Base of all tree ensembles: table, limits, leaves, cuts and importances."""
 
 from __future__ import annotations
 
@@ -15,7 +15,18 @@ from jarf.trees import Forest, SplitNormals
 
 
 class TreeEnsemble(BaseEstimator):
-    """Base of all estimators whose trees are grown by the engine, bagged or boosted."""
+    """Base of all estimators whose trees are grown by the engine, bagged or boosted.
+
+    Examples
+    --------
+    >>> from jarf import AxisForestClassifier
+    >>> from jarf.ensemble import TreeEnsemble
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = AxisForestClassifier(5, random_state=0).fit(X, y)
+    >>> isinstance(model, TreeEnsemble), model.apply(X).shape
+    (True, (150, 5))
+    """
 
     max_features: Any
     max_depth: int | None

@@ -1,4 +1,4 @@
-"""What both Jacobian boosters share: the fit, from a float matrix to the sum of trees."""
+"""Base of both Jacobian boosters: the fit, from a float matrix to the sum of trees."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from jarf._sklearn import (
 )
 from jarf.ensemble._base import TreeEnsemble
 from jarf.ensemble._boosting_race import MORE_ROUNDS, Chosen, Racer, Stopping, choose
+from jarf.ensemble._cross_fit import HeldOut
 from jarf.ensemble._cycles import AXES, CYCLES, Cycle
 from jarf.ensemble._geometries import Geometry
 from jarf.ensemble._holdout import MIN_ROWS, ScoredRows, score_splits
@@ -41,18 +42,18 @@ from jarf.gradients import column_std, learning_rows
 from jarf.table import fit_table, refuse_dask
 from jarf.trees import Forest, Limits, stream
 
-# What "fast" means: the geometry that does best on average without a race.
+# The geometry of "fast": the best on average without a race.
 FAST = "mixed"
 # The geometries that race if none are named.
 RACERS = ("axes", "mixed", "recursive", "weighted")
-# A race between geometries looks at no more rows than this.
+# Maximum number of rows in a race between geometries.
 RACE_ROWS = 10_000
-# Rounds without early stopping where rows are too few for it.
+# Number of rounds if there are too few rows for early stopping.
 FEW_ROUNDS = 100
-# Folds where rows are few, by the least number of rows.
+# Number of folds if rows are few, by the minimum number of rows.
 FOLDS = {0: 5, 500: 3}
-# While rows are held out, rounds take larger steps and are fewer: at most so many times larger, and
-# not beyond this rate. The final model takes the small steps.
+# The contest on held-out rows multiplies the learning rate by at most this factor, up to this rate,
+# and takes as many times fewer rounds. The final model uses the learning rate itself.
 COARSE, COARSE_RATE = 3.0, 0.1
 
 
@@ -71,6 +72,7 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
     n_iter_no_change: int
     tol: float
     scoring: Any
+    calibrate: bool
     warm_start: bool
     geometry_: Cycle
     monotonic_cst_: np.ndarray | None
@@ -97,6 +99,7 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0.0, None, closed="left")],
         "scoring": [str, callable, None],
+        "calibrate": ["boolean"],
         "warm_start": ["boolean"],
         "verbose": ["verbose"],
         "random_state": ["random_state"],
@@ -110,12 +113,12 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features)
-            Numbers, booleans, text and categories; missing values are welcome. It becomes a
-            float32 matrix; so does a sparse matrix of at most 2**27 entries.
+            Numbers, booleans, text and categories; missing values are allowed. It is converted to a
+            float32 matrix; so is a sparse matrix of at most 2**27 entries.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Class labels, or responses; only regressors take several outputs.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights, not negative. Rows with zero weight are ignored.
+            Non-negative weights. Rows with zero weight are ignored.
 
         Returns
         -------
@@ -147,7 +150,7 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
 
     @abstractmethod
     def _read_target(self, y: np.ndarray, weights: np.ndarray, more: bool) -> np.ndarray:
-        """Check and encode the target; sets what depends on it."""
+        """Check and encode the target; set attributes that depend on it."""
 
     @abstractmethod
     def _loss(self) -> Loss:
@@ -179,12 +182,12 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
             run.advance(1)
             score.append(run.training_loss())
             if done % max(1, n_rounds // 10) == 0:
-                stages.note(f"{done} of {n_rounds} rounds, training loss {score[-1]:.5g}")
+                stages.detail(f"{done} of {n_rounds} rounds, training loss {score[-1]:.5g}")
         kept = self.train_score_ if run.n_before else np.empty(0)
         self.train_score_ = np.concatenate([kept, -np.array(score)])
 
     def _rounds_to_add(self, run: Rounds) -> int:
-        """Go on with the present trees."""
+        """Return the number of rounds to add to the present trees."""
         have = self.forest_.n_trees
         if self.max_iter < have:
             raise ValueError(
@@ -196,12 +199,13 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
         run.go_on(self._in_raw_units(self.forest_))
         return self.max_iter - have
 
-    # --- what is decided on rows held out ------------------------------------------------------
+    # --- decisions on held-out rows ----------------------------------------------------------
 
     def _choose(self, X, y, weights, seed: int, stages: Stages) -> int:
         """Set the geometry; return the number of rounds."""
-        for name in ("race_", "validation_score_"):
+        for name in ("race_", "validation_score_", "calibration_", "conformal_"):
             vars(self).pop(name, None)
+        self._keep_errors(None)
         cycles = self._cycles()
         stops = self.early_stopping is not False
         few = len(X) < MIN_ROWS
@@ -221,16 +225,26 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
         if len(cycles) > 1 and len(X) > RACE_ROWS and stops:
             with stages.stage("early stopping"):
                 chosen = self._contest(X, y, weights, [chosen.cycle], seed, stages) or chosen
+        if self.calibrate:
+            self._keep_errors(self._held_out(chosen))
         if not stops:
             return self.max_iter
         self.validation_score_ = -chosen.losses
         n_rounds = round(MORE_ROUNDS * self._coarse() * chosen.n_rounds)
         return min(self.max_iter, max(1, n_rounds))
 
+    @abstractmethod
+    def _held_out(self, chosen: Chosen) -> HeldOut:
+        """Return what the winner predicts at the rows that were held out."""
+
+    @abstractmethod
+    def _keep_errors(self, held_out: HeldOut | None) -> None:
+        """Keep what the predictions of held-out rows say; None: no rows were held out."""
+
     def _contest(
         self, X, y, weights, cycles: Sequence[Cycle], seed: int, stages: Stages
     ) -> Chosen | None:
-        """Let geometries race, or one find its number of rounds; None: rows cannot be split."""
+        """Hold a race, or find the rounds of one geometry; None if rows cannot be split."""
         if len(cycles) > 1 and len(X) > RACE_ROWS:
             some = stream(seed, "race rows").permutation(len(X))[:RACE_ROWS]
             X, y, weights = np.asfortranarray(X[some]), y[some], weights[some]
@@ -259,7 +273,7 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
             stopping,
             loss.title,
             self.n_jobs,
-            stages.note,
+            stages.detail,
         )
 
     def _coarse(self) -> float:
@@ -282,7 +296,7 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
         return LearningRows.prepare(X, y, weights, is_number, fitted, target, self.n_jobs)
 
     def _cycles(self) -> list[Cycle]:
-        """Return the geometries that race; one alone is taken as it is."""
+        """Return the geometries that race; a single one is used without a race."""
         if isinstance(self.geometry, Cycle):
             return [self.geometry]
         if isinstance(self.geometry, Geometry):
@@ -339,7 +353,7 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
         return encoded
 
     def _measure(self) -> Callable[[np.ndarray, np.ndarray, np.ndarray], float] | None:
-        """Return what early stopping looks at; None: the loss."""
+        """Return the measure for early stopping; None means the loss."""
         return None
 
     # --- units of the responses ----------------------------------------------------------------
@@ -352,14 +366,14 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
         """Return it in the units that boosting works in."""
         return forest
 
-    # --- answers ---------------------------------------------------------------------------------
+    # --- predictions -----------------------------------------------------------------------------
 
     def _predictions(self, X) -> np.ndarray:
-        """Return what the model answers: (n_samples, n_outputs)."""
+        """Return the predictions: (n_samples, n_outputs)."""
         X = self._rows(X)
         return self.forest_.predict(X, self.n_jobs)
 
     def _staged(self, X) -> Iterator[np.ndarray]:
-        """Yield the answers after every round."""
+        """Yield the predictions after every round."""
         X = self._rows(X)
         yield from self.forest_.staged(X, self.n_jobs)

@@ -1,9 +1,9 @@
-"""How many rounds, and which geometry: decided on rows that neither trees nor surrogates saw.
+"""Choose the geometry and the number of rounds on held-out rows.
 
-Boosters of all geometries grow side by side on the same learning rows and are scored on the rows
-held out; the better half goes on, plain axes always do. Each is judged at the round of its least
-loss, so that a geometry which learns faster does not win for that alone. Few rows are held out in
-turn (cross-fitting).
+Neither trees nor surrogates see the held-out rows. Boosters of all geometries grow in parallel on
+the same learning rows and are scored on the held-out rows; the better half continues, and plain
+axes always do. Each is evaluated at the round of its lowest loss, so that learning faster is no
+advantage. If rows are few, folds take turns (cross-fitting).
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from jarf.ensemble._holdout import ScoredRows
 from jarf.ensemble._race_result import RaceResult
 from jarf.ensemble._rounds import Rounds
 
-# Rounds between two looks at the losses, and after how many the worse half of the racers goes.
+# Rounds between two evaluations of the losses, and before the worse half of the racers is dropped.
 STEP = 10
 HEATS = (20, 60)
-# A rival must lead plain axes by so many standard errors.
+# A geometry must lead plain axes by more than this many standard errors.
 CLEAR = 0.5
-# The final model sees more rows than those the number of rounds was found on, and takes more.
+# The final model is fitted on more rows and needs more rounds.
 MORE_ROUNDS = 1.1
 
 
@@ -47,11 +47,11 @@ class Stopping:
     tol: float
 
     def best(self, losses: np.ndarray) -> int:
-        """Return the round of the least loss; round 0 is the constant."""
+        """Return the round of the lowest loss; round 0 is the constant."""
         return int(np.argmin(losses))
 
     def is_over(self, losses: np.ndarray) -> bool:
-        """Say whether the last rounds brought nothing."""
+        """Return whether the last rounds brought no improvement."""
         n_rounds = len(losses) - 1
         if n_rounds >= self.max_iter:
             return True
@@ -121,7 +121,7 @@ def _step(step: tuple[Racer, Rounds, int]) -> None:
 
 @dataclass(frozen=True)
 class Chosen:
-    """What was decided on rows held out.
+    """The decisions on held-out rows.
 
     Parameters
     ----------
@@ -133,6 +133,9 @@ class Chosen:
     race : RaceResult or None
     held_out : ndarray of shape (n_scored, n_raw)
         Sums of the winner's trees at the rows held out, splits one after the other.
+    observed : ndarray
+        The targets of these rows, as the loss takes them.
+    weights : ndarray of shape (n_scored,)
     """
 
     cycle: Cycle
@@ -140,6 +143,8 @@ class Chosen:
     losses: np.ndarray
     race: RaceResult | None
     held_out: np.ndarray
+    observed: np.ndarray
+    weights: np.ndarray
 
 
 def choose(
@@ -155,12 +160,12 @@ def choose(
     Parameters
     ----------
     racers : sequence of Racer
-        One alone holds no race, but finds its number of rounds.
+        A single one finds its number of rounds without a race.
     rows : ScoredRows
         The scored rows, splits one after the other.
     stopping : Stopping
     measure : str
-        What the loss is called.
+        Name of the loss.
     n_jobs : int
     note : callable
         Shows a line.
@@ -184,7 +189,8 @@ def choose(
     losses = best.losses
     found = stopping.best(losses)
     held_out = np.concatenate([run.raw_after(found) for run in best.runs])
-    return Chosen(best.cycle, found, losses, race, held_out)
+    observed = np.concatenate([run.scored.y for run in best.runs if run.scored is not None])
+    return Chosen(best.cycle, found, losses, race, held_out, observed, rows.weights)
 
 
 def _decide(

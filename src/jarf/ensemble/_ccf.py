@@ -23,7 +23,7 @@ _CONSTRAINTS = {"projection_bootstrap": ["boolean"]}
 
 @dataclass(frozen=True, eq=False)
 class CanonicalGrowth(Growth):
-    """Canonical directions of a few columns as candidates."""
+    """Grows trees with canonical directions of a few columns as candidates."""
 
     plain: np.ndarray  # encoded columns that stay axes
     n_drawn: int | None
@@ -49,7 +49,7 @@ class _CanonicalCorrelationForest(BootstrapForest):
 
 
 def canonical_proposal(plain, n_drawn=None, n_axes=None, **options) -> Any:
-    """Propose canonical directions of the other columns, and as many axes of the ``plain`` ones."""
+    """Propose canonical directions of numeric columns, and as many axes of the ``plain`` ones."""
     n_plain, n_mixed = int(plain.sum()), int((~plain).sum())
     if n_plain == 0:
         return canonical_directions(n_mixed, n_drawn, **options)
@@ -85,7 +85,7 @@ def canonical_directions(
 
 
 def n_drawn_by_default(n_features: int) -> int:
-    """Return the authors' ceil(log2 d + 1), or all where that is more."""
+    """Return the authors' ceil(log2 d + 1), at most all."""
     return min(n_features, int(np.ceil(np.log2(n_features) + 1)))
 
 
@@ -96,15 +96,17 @@ def _dsyev() -> Any:
 
 @documented
 class CanonicalCorrelationForestClassifier(ForestClassifierMixin, _CanonicalCorrelationForest):
-    """CCF [1]_: a node tries the canonical correlation directions of a few random columns.
+    """CCF: a node tries the canonical correlation directions of a few random columns.
 
-    As published: ceil(log2 d + 1) columns a node, directions from a bootstrap sample of the node's
-    rows (the projection bootstrap), thresholds from all of them, every canonical component is
-    searched, and trees are not grown on bootstrap samples. Departures: classes are compared by
-    Gini, as random forests do, trees average class shares instead of voting, and collinear columns
-    are dealt with by dropping small eigenvalues of the node's correlation matrix. Columns that are
-    no numbers (see ``categorical_features``) take no part in the directions: as many of them as the
-    rule of ``max_features`` says are tried as plain axes besides.
+    As published: ceil(log2 d + 1) columns per node, directions from a bootstrap sample of the
+    node's rows (the projection bootstrap), thresholds from all of them, every canonical component
+    is searched, and trees are not grown on bootstrap samples. Differences: the criterion is Gini
+    impurity, as in random forests; trees average class shares instead of voting; and collinear
+    columns are handled by dropping small eigenvalues of the node's correlation matrix. Columns that
+    are not numeric (see ``categorical_features``) are not part of directions: they are tried as
+    plain axes in addition, their number given by ``max_features``.
+
+    The method was published in [1]_.
 
     Parameters
     ----------
@@ -189,9 +191,11 @@ class CanonicalCorrelationForestClassifier(ForestClassifierMixin, _CanonicalCorr
 
 @documented
 class CanonicalCorrelationForestRegressor(ForestRegressorMixin, _CanonicalCorrelationForest):
-    """CCF [1]_ with squared error: one response, so one canonical direction a node.
+    """CCF with squared error: one response, so one canonical direction per node.
 
-    See :class:`CanonicalCorrelationForestClassifier` for what is as published and what is not.
+    See :class:`CanonicalCorrelationForestClassifier` for the differences from the published method.
+
+    The method was published in [1]_.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What the rounds of boosting try: geometries that take turns."""
+"""Cycles: geometries that the rounds of boosting use in turn."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ class Cycle:
     ----------
     name : str
     rounds : tuple of Geometry
-        What each round tries, over and over again. Beside the sources of a forest there is "own":
-        the gradients of the model so far, which replaces a surrogate once there are some trees.
+        Geometries of the rounds, repeated cyclically. In addition to the sources of a forest there
+        is "own": the gradients of the model so far, which replaces a surrogate once there are some
+        trees.
 
     Examples
     --------

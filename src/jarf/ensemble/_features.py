@@ -7,9 +7,9 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
 
 from jarf._progress import Stages
 from jarf._sklearn import (
@@ -26,6 +26,10 @@ from jarf._sklearn import (
 )
 from jarf._threads import openmp_limit
 from jarf.ensemble._holdout import CLEAR, ScoredRows, score_splits
+from jarf.ensemble._jacobian_boosting import (
+    JacobianBoostingClassifier,
+    JacobianBoostingRegressor,
+)
 from jarf.ensemble._race import row_gains
 from jarf.ensemble._sources import MAX_SQUARE, SOURCES, Table, fit_sources, leading_components
 from jarf.geometry import spectrum
@@ -33,11 +37,14 @@ from jarf.gradients import column_std
 from jarf.table import TableEncoder, fit_table, read_table, take_tables
 from jarf.trees import ClassTarget, ResponseTarget, Target
 
-# Rows that the switch learns from at most, two thirds of all.
-MAX_LEARN = 4000
+# Surrogates learn from a fifth of the rows, within these limits. A direction needs no more, and the
+# transformer should not cost more than the booster behind it.
+LEARN_ROWS = (1500, 4000)
+# Rounds and leaves of the booster that decides.
+JUDGE_ROUNDS, JUDGE_LEAVES = 30, 8
 # Each direction is a dense column of the result.
 MOST_DIRECTIONS = 1000
-# Shorter than a forest's: its directions were measured with that.
+# Shorter than in the Jacobian forest; chosen by measurement.
 STEP = 0.5
 
 
@@ -45,15 +52,15 @@ class JacobianFeatures(TransformerMixin, BaseEstimator):
     """Append directions drawn from the expected Jacobian outer product: ``[X, X W]``.
 
     Half of the directions are leading eigenvectors of the EJOP of the surrogates, half are signed
-    sums of the gradients at a few random rows. Replacing the columns would take the axes away;
-    here a booster keeps them and may use the new ones where they help. An honest switch finds out
-    whether they do: on rows whose labels no surrogate saw, a model with them must beat the same
-    model without them by more than two standard errors (of squared error, or of a smooth form of
-    Cohen's kappa), or none are appended.
+    sums of the gradients at a few random rows. The original columns are kept, so a booster uses the
+    directions only if they help. A switch decides whether to append them: on held-out rows, whose
+    labels no surrogate saw, a model with them must beat the same model without them by more than
+    two standard errors (of squared error, or of a smooth form of Cohen's kappa), or none are
+    appended.
 
-    A table of more than numbers is encoded first, so that any model can take the result: one
-    column a level (target means for a category of many levels), missing numbers filled and a
-    second column with the missing ones set apart. Directions are made of numbers only.
+    A table with categories or missing values is encoded first, so that any model accepts the
+    result: one column per level (target means for a category of many levels), imputed numbers, and
+    a second column that marks the missing ones. Directions combine numeric columns only.
 
     Parameters
     ----------
@@ -63,20 +70,22 @@ class JacobianFeatures(TransformerMixin, BaseEstimator):
     sources : tuple of {"forest", "whitened", "kernel"}, default=("forest", "whitened", "kernel")
         Surrogates whose gradients are used.
     switch : {"auto", "on"} or estimator, default="auto"
-        "auto" decides with a small scikit-learn gradient booster, an estimator with that one;
-        "on" always appends.
+        "auto" decides with a small gradient booster (30 rounds of plain trees), an estimator with
+        that one; "on" always appends.
     categorical_features : "from_dtype", None or array-like, default="from_dtype"
         Which columns are categories: those of text or category type, none, or names, indices
         or a mask.
     n_jobs : int, default=None
+        Threads. The result does not depend on them.
     random_state : int, RandomState instance or None, default=None
+        Seeds the surrogates, the held-out rows and the directions.
     verbose : int, default=0
+        0: silent. 1 or more: each stage of the fit with its time, written to stderr.
 
     Attributes
     ----------
     directions_ : ndarray of shape (n_encoded_features, n_directions)
-        Columns W, for the encoded ``X`` in standard deviations; no columns where the switch is
-        off.
+        The matrix W, for the encoded ``X`` in standard deviations; no columns if the switch is off.
     table_ : TableEncoder
         How ``X`` becomes numbers.
     mean_, scale_ : ndarray of shape (n_encoded_features,)
@@ -141,7 +150,7 @@ class JacobianFeatures(TransformerMixin, BaseEstimator):
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
-            Classes or numbers; :func:`sklearn.utils.multiclass.type_of_target` tells which.
+            Classes or numbers; :func:`sklearn.utils.multiclass.type_of_target` decides.
 
         Returns
         -------
@@ -154,8 +163,8 @@ class JacobianFeatures(TransformerMixin, BaseEstimator):
     def fit_transform(self, X: Any, y: Any) -> np.ndarray:
         """Fit, and append the directions to the training rows.
 
-        The same as ``fit`` and ``transform``, but for target means of categories of many levels:
-        those of a training row are made from other rows.
+        The same as ``fit`` and ``transform``, except for target means of categories of many levels:
+        those of a training row are computed from other rows.
 
         Parameters
         ----------
@@ -186,14 +195,27 @@ class JacobianFeatures(TransformerMixin, BaseEstimator):
         rng = check_random_state(self.random_state)
         stages = Stages(type(self).__name__, self.verbose)
         target = self._target(y, classes)
-        with stages.stage("switch"):
-            self.switched_on_ = self.switch == "on" or self._helps(X, y, target, rng)
-        with stages.stage("directions"):
-            self._learn(X, target, rng)
-        if not self.switched_on_:
-            stages.note("the directions do not help here: none are appended")
-            self.directions_ = self.directions_[:, :0]
+        self.mean_, std = X.mean(axis=0, dtype=np.float64), column_std(X)
+        self.scale_ = np.where(std > 0, std, 1.0)
+        if self.switch == "on":
+            with stages.stage("directions"):
+                rows = rng.permutation(len(X))[: self._max_learn(len(X))]
+                self._draw([self._learn(X[rows], target.only(rows), rng)], rng)
+                self.switched_on_ = True
+            return X
+        # Matrices are small here: more BLAS threads only wait for one another.
+        with stages.stage("switch"), openmp_limit(self.n_jobs), threadpool_limits(1, "blas"):
+            learned = self._learned_if_helpful(X, target, rng)
+            self.switched_on_ = bool(learned)
+            self.directions_ = np.zeros((X.shape[1], 0))
+            if learned:
+                self._draw(learned, rng)
+            else:
+                stages.note("the directions do not help here: none are appended")
         return X
+
+    def _max_learn(self, n_rows: int) -> int:
+        return int(np.clip(n_rows // 5, *LEARN_ROWS))
 
     def _has_classes(self, y) -> bool:
         if not isinstance(self.switch, str):
@@ -207,11 +229,8 @@ class JacobianFeatures(TransformerMixin, BaseEstimator):
         found, labels = np.unique(y, return_inverse=True)
         return ClassTarget(labels, len(found))
 
-    def _learn(self, X, target: Target, rng) -> None:
-        """Set ``directions_`` from surrogates of these rows."""
-        self.mean_ = X.mean(axis=0, dtype=np.float64)
-        std = column_std(X)
-        self.scale_ = np.where(std > 0, std, 1.0)
+    def _learn(self, X, target: Target, rng) -> list[np.ndarray]:
+        """Return the gradients of surrogates of these rows, by source, in standard deviations."""
         table = Table.standardised(X, np.ones(len(X)), self.table_.is_number, STEP)
         seed = rng.randint(2**31 - 1)
         gradients = []
@@ -219,45 +238,60 @@ class JacobianFeatures(TransformerMixin, BaseEstimator):
             self.sources, table, target, seed, "features", self.n_jobs
         ).values():
             found = source.gradients(table, target, self.n_jobs) * table.oblique
+            found *= self.scale_ / table.scale  # per standard deviation of all rows
             size = np.sqrt(np.mean((found**2).sum(axis=1)))
             gradients.append(found / size if size > 0 else found)
+        return gradients
+
+    def _draw(self, learned: list[list[np.ndarray]], rng) -> None:
+        """Set ``directions_`` from the gradients of one or several parts of the rows."""
+        gradients = [np.concatenate(parts) for parts in zip(*learned, strict=True)]
         n_numbers = int(self.table_.is_number.sum())
         wanted = self.n_directions or int(np.clip(n_numbers, 4, 32))
         drawn = draw_directions(gradients, wanted, rng)
-        self.directions_ = drawn * table.oblique[:, None]  # eigenvectors are zero up to rounding
+        mixed = np.any([found.any(axis=0) for found in gradients], axis=0)
+        self.directions_ = drawn * mixed[:, None]  # eigenvectors are zero up to rounding
 
-    def _helps(self, X, y, target: Target, rng) -> bool:
-        """Compare on held-out rows; the directions come from the learning rows alone."""
+    def _learned_if_helpful(self, X, target: Target, rng) -> list[list[np.ndarray]]:
+        """Compare on held-out rows; return the gradients of the learning rows if they helped.
+
+        The folds' gradients together stand for those of all rows, so that no surrogate is fitted
+        twice. A first fold without any gain ends the comparison.
+        """
         labels = target.answers()
         splits = [
             (learn, score)
-            for learn, score in score_splits(X, rng, (2, 3), MAX_LEARN)
+            for learn, score in score_splits(X, rng, (2, 3), self._max_learn(len(X)))
             if not target.n_classes or len(np.unique(labels[learn])) > 1
         ]
         self.gain_, self.gain_standard_error_ = 0.0, np.inf
-        if not splits:
-            return False
-        gains = []
+        learned: list[list[np.ndarray]] = []
+        gains: list[np.ndarray] = []
         for learn, score in splits:
-            self._learn(X[learn], target.only(learn), rng)
-            answers = []
-            for table in (X, self._appended(X)):
-                model = self._judge(target, rng.randint(2**31 - 1))
-                with openmp_limit(self.n_jobs):
-                    model.fit(table[learn], labels[learn])
-                    answers.append(_answers(model, table[score], target.n_classes))
-            gains.append(
-                row_gains(
-                    answers[1],
-                    answers[0],
-                    target.indicators(score),
-                    classifies=target.n_classes > 0,
-                )
-            )
-        scored = np.concatenate([score for _, score in splits])
-        rows = ScoredRows.of(X[scored], np.ones(len(scored)))
-        self.gain_, self.gain_standard_error_ = rows.mean_and_error(np.concatenate(gains))
-        return self.gain_ > CLEAR * self.gain_standard_error_
+            learned.append(self._learn(X[learn], target.only(learn), rng))
+            self._draw(learned[-1:], rng)
+            gains.append(self._gains(X, target, learn, score, rng))
+            scored = np.concatenate([rows for _, rows in splits[: len(gains)]])
+            rows = ScoredRows.of(X[scored], np.ones(len(scored)))
+            self.gain_, self.gain_standard_error_ = rows.mean_and_error(np.concatenate(gains))
+            if self.gain_ <= 0:
+                return []
+        return learned if self.gain_ > CLEAR * self.gain_standard_error_ else []
+
+    def _gains(self, X, target: Target, learn, score, rng) -> np.ndarray:
+        """Return by how much the directions improve the answer at each scored row."""
+        labels = target.answers()
+        answers = []
+        for table in (X, self._appended(X)):
+            model = self._judge(target, rng.randint(2**31 - 1))
+            model.fit(table[learn], labels[learn])
+            answers.append(_answers(model, table[score], target.n_classes))
+        return row_gains(
+            answers[1],
+            answers[0],
+            target.indicators(score),
+            classifies=target.n_classes > 0,
+        )
 
     def _judge(self, target: Target, seed: int):
         if not isinstance(self.switch, str):
@@ -265,10 +299,18 @@ class JacobianFeatures(TransformerMixin, BaseEstimator):
             if "random_state" in model.get_params():
                 model.set_params(random_state=seed)
             return model
-        booster: Any = HistGradientBoostingRegressor
+        booster: Any = JacobianBoostingRegressor
         if target.n_classes:
-            booster = HistGradientBoostingClassifier
-        return booster(max_iter=50, early_stopping=False, random_state=seed)
+            booster = JacobianBoostingClassifier
+        return booster(
+            learning_rate=0.15,
+            max_iter=JUDGE_ROUNDS,
+            max_leaf_nodes=JUDGE_LEAVES,
+            geometry="axes",
+            early_stopping=False,
+            n_jobs=self.n_jobs,
+            random_state=seed,
+        )
 
     def _appended(self, X):
         extra = ((X - self.mean_) / self.scale_) @ self.directions_
@@ -289,7 +331,7 @@ class JacobianFeatures(TransformerMixin, BaseEstimator):
         return self._appended(read_table(self, X, dtype=[np.float64, np.float32], order="C"))
 
     def get_feature_names_out(self, input_features=None):
-        """Names of the columns of the encoded ``X``, then ``jacobian0``, ``jacobian1``, ...
+        """Return the names of the encoded columns, then ``jacobian0``, ``jacobian1``, ...
 
         Parameters
         ----------
@@ -312,7 +354,7 @@ class JacobianFeatures(TransformerMixin, BaseEstimator):
 
 
 def draw_directions(gradients: list[np.ndarray], n_directions: int, rng) -> np.ndarray:
-    """Leading eigenvectors of the mean EJOP, then signed sums of eight random gradients.
+    """Return leading eigenvectors of the mean EJOP, then signed sums of eight random gradients.
 
     Parameters
     ----------
@@ -324,7 +366,7 @@ def draw_directions(gradients: list[np.ndarray], n_directions: int, rng) -> np.n
     Returns
     -------
     ndarray of shape (d, at most n_directions)
-        Unit columns; those of no length are left out.
+        Unit columns; columns of length zero are left out.
     """
     n, d = gradients[0].shape
     stacked = np.concatenate(gradients)
@@ -346,7 +388,7 @@ def draw_directions(gradients: list[np.ndarray], n_directions: int, rng) -> np.n
 
 
 def _answers(model, X, n_classes: int) -> np.ndarray:
-    """Probabilities of all classes, or the numbers foretold, as columns."""
+    """Return probabilities of all classes, or predictions, as columns."""
     if not n_classes:
         return np.reshape(model.predict(X), (-1, 1))
     found = np.zeros((len(X), n_classes))

@@ -9,16 +9,16 @@ _Class = TypeVar("_Class", bound=type)
 
 _LIMITS = """\
 max_depth : int, default=None
-    The depth at which every node is a leaf. None: no limit.
+    Maximum depth of a tree. None: no limit.
 {split}
 min_samples_leaf : int or float, default=1
-    The least number of rows in a leaf, whatever their weights; a float is a fraction.
+    Minimum number of rows in a leaf, whatever their weights; a float is a fraction of the rows.
 min_weight_fraction_leaf : float, default=0.0
-    The least share of a tree's weight in a leaf.
+    Minimum share of a tree's total weight in a leaf.
 max_leaf_nodes : int, default=None
-    With a number, the node that gains most is split next until there are this many leaves.
+    Maximum number of leaves; the node with the largest gain is split next. None: no limit.
 min_impurity_decrease : float, default=0.0
-    A split must lower the impurity, weighted by the node's share, by at least so much."""
+    Minimum decrease of impurity of a split, weighted by the node's share of the rows."""
 
 _SPLIT = """\
 min_samples_split : int or float, default=2
@@ -26,63 +26,63 @@ min_samples_split : int or float, default=2
 
 _AUTOMATIC_SPLIT = """\
 min_samples_split : int, float or "auto", default="auto"
-    A node of fewer rows is a leaf; a float is a fraction of the rows. "auto": what the winners of
-    the race did best with on its held-out rows; 2 without a race."""
+    A node of fewer rows is a leaf; a float is a fraction of the rows. "auto": chosen by the race on
+    its held-out rows; 2 without a race."""
 
 _SAMPLING = """\
 max_samples : int or float, default=None
     Rows drawn for each tree if ``bootstrap``. None: as many as there are; a float is a fraction.
 oob_score : bool or callable, default=False
-    Whether to predict the rows that a tree's bootstrap left out. A callable
-    ``score(y_true, y_pred)`` replaces {score}.
+    Whether to compute the out-of-bag score. A callable ``score(y_true, y_pred)`` replaces {score}.
 n_jobs : int, default=None
     Threads. The result does not depend on them.
 random_state : int, RandomState instance or None, default=None
     Seeds the bootstrap and the candidates; every tree has its own stream.
 verbose : int, default=0
-    Positive: show each stage with its time, and a line for every tenth of the trees, on stderr.
+    0: silent. 1: each stage of the fit with its time, and notes. 2: also the progress inside a
+    stage, such as the number of trees grown. Written to stderr.
 warm_start : bool, default=False
-    Keep the trees of the last fit and grow ``n_estimators`` in all.
+    Keep the trees of the last fit and grow more, up to ``n_estimators`` in total.
 categorical_features : "from_dtype", None or array-like, default="from_dtype"
     Columns that are categories: those of text or category type in a DataFrame, none, or names,
-    indices or a mask. Categories are plain axes, never part of an oblique direction: one column
-    a level up to 50 levels, cross-fitted target means beyond. The same holds for booleans and
-    for the columns that hold missing numbers apart."""
+    indices or a mask. Categories are never part of an oblique direction. A category of up to 50
+    levels is encoded as one column per level, one of more levels by cross-fitted target means.
+    Booleans and the columns that mark missing values are not part of directions either."""
 
 _CLASS_WEIGHT = """\
 class_weight : dict or "balanced", default=None
-    Weights of the classes, multiplied with the rows' weights."""
+    Weights of the classes, multiplied by the weights of the rows."""
 
 _CRITERION = """\
 criterion : {{"gini", "entropy"}}, default="{criterion}"
-    What a split is judged by."""
+    Measure of the quality of a split."""
 
 _JARF = """\
 preconditioner : JacobianPreconditioner, default=None
-    How H is estimated: surrogate, probes, steps, gamma, number of components and so on. It is
-    copied, not fitted itself. None: ``JacobianPreconditioner()``. Its parameters are set as
-    those of any nested estimator (``preconditioner__step`` in a grid search), if an object was
-    passed. Where it leaves ``n_jobs``, ``random_state`` or ``verbose`` at its default, that of
-    this estimator is used; its ``categorical_features`` must be left at the default.
+    How H is estimated: surrogate, probes, steps, gamma, number of components and so on. A copy of
+    it is fitted. None: ``JacobianPreconditioner()``. If an object is passed, its parameters can be
+    set like those of any nested estimator (``preconditioner__step`` in a grid search). Where it
+    leaves ``n_jobs``, ``random_state`` or ``verbose`` at its default, that of this estimator is
+    used; its ``categorical_features`` must be left at the default.
 share : {"global", "per-tree"}, default="global"
-    One H for all trees, or one for each: the EJOP of tree b then averages the gradients
-    over tree b's bootstrap sample (one surrogate serves all). "per-tree" needs a final
-    ensemble of bootstrapped trees: a random forest, scikit-learn's or ours.
+    One H for all trees, or one per tree: the EJOP of tree b then averages the gradients over tree
+    b's bootstrap sample (all share one surrogate). "per-tree" needs a final ensemble of
+    bootstrapped trees: a random forest, scikit-learn's or ours.
 n_estimators : int, default=200
-    Trees of the default final forest; not used where ``estimator`` is given.
+    Trees of the default final forest; ignored if ``estimator`` is given.
 min_weight_fraction_leaf : float, default=0.0
-    Least share of the weight in a leaf of the default final forest; not used where
-    ``estimator`` is given.
+    Minimum share of the weight in a leaf of the default final forest; ignored if ``estimator`` is
+    given.
 categorical_features : "from_dtype", None or array-like, default="from_dtype"
     Columns that are categories: those of text or category type in a DataFrame, none, or names,
-    indices or a mask. The preconditioner's ``categorical`` says what H does with them.
+    indices or a mask. The preconditioner's ``categorical`` determines how H treats them.
 n_jobs : int, default=None
-    Threads for the surrogate, the gradients and the final ensemble, where these set none
-    themselves. The result does not depend on them.
+    Threads for the surrogate, the gradients and the final ensemble, unless they set their own. The
+    result does not depend on them.
 random_state : int, RandomState instance or None, default=None
     Seeds the surrogate, the choice of probes and the final ensemble.
 verbose : int, default=0
-    Positive: show each stage and its time on stderr."""
+    0: silent. 1 or more: each stage of the fit with its time, written to stderr."""
 
 _JARF_ATTRIBUTES = """\
 preconditioner_ : JacobianPreconditioner
@@ -102,27 +102,28 @@ feature_names_in_ : ndarray of shape (n_features,)
 
 _BOOSTING = """\
 learning_rate : float, default=0.03
-    What each tree's leaves are multiplied with. While rows are held out, to find the number of
-    rounds, steps are up to three times as large (at most 0.1) and rounds as many times fewer.
+    Factor of the leaf values of each tree. The search for the number of rounds on held-out rows
+    uses a rate up to three times as large (at most 0.1) and as many times fewer rounds.
 max_iter : int, default=3000
-    The most rounds; with early stopping the number is found on rows held out.
+    Maximum number of rounds; early stopping finds the number on held-out rows.
 max_leaf_nodes : int or None, default=16
-    The most leaves of a tree: the node that gains most is split next. None: no limit.
+    Maximum number of leaves of a tree; the node with the largest gain is split next. None: no
+    limit.
 max_depth : int or None, default=6
-    The depth at which every node is a leaf. None: no limit.
+    Maximum depth of a tree. None: no limit.
 min_samples_leaf : int, default=5
-    The least number of rows in a leaf, whatever their weights.
+    Minimum number of rows in a leaf, whatever their weights.
 l2_regularization : float, default=1.0
     Added to the sum of hessians of a leaf.
 max_features : float, default=1.0
-    Share of the columns that a node tries as axes, drawn anew in every node.
+    Share of the columns that a node tries as axes, drawn at random in every node.
 subsample : float, default=0.8
-    Share of the rows that a tree sees, drawn anew in every round. With 1.0 a row of weight two
-    counts exactly as two rows.
+    Share of the rows that a tree sees, drawn at random in every round. With 1.0, a row of weight
+    two counts exactly as two rows.
 monotonic_cst : array-like of int, dict or None, default=None
-    Constraints: 1, the prediction may only rise with a column; -1, only fall; 0, either. One
-    number per column, or a dict of column names. Constrained columns are numbers and stay plain
-    axes; two classes or one response only.
+    Monotone constraints, one number per column or a dict of column names: 1, the prediction may
+    only increase with the column; -1, only decrease; 0, no constraint. Only numeric columns can be
+    constrained; they are not part of directions. Needs two classes, or one response.
 geometry : {"auto", "fast", ...}, Cycle, Geometry or list, default="auto"
     "auto" holds the race. "fast" skips it and takes the geometry that does best on average. A
     name of :data:`jarf.ensemble.CYCLES`, "axes" among them, or a :class:`jarf.ensemble.Cycle` or
@@ -133,22 +134,26 @@ surrogate_rows : int or None, default=50_000
     are taken at every row.
 categorical_features : "from_dtype", None or array-like, default="from_dtype"
     Columns that are categories: those of text or category type in a DataFrame, none, or names,
-    indices or a mask. Categories are plain axes, never part of an oblique direction: one column
-    a level up to 50 levels, cross-fitted target means beyond. The same holds for booleans and
-    for the columns that hold missing numbers apart.
+    indices or a mask. Categories are never part of an oblique direction. A category of up to 50
+    levels is encoded as one column per level, one of more levels by cross-fitted target means.
+    Booleans and the columns that mark missing values are not part of directions either.
 early_stopping : "auto" or bool, default="auto"
-    Whether the number of rounds is found on rows held out; the final model then learns from all
-    rows. "auto": from 20 rows on. Fewer rows get at most 100 rounds.
+    Whether to find the number of rounds on held-out rows; the final model is then fitted on all
+    rows. "auto": if there are at least 20 rows. Smaller tables get at most 100 rounds.
 scoring : str, callable or None, default="loss"
-    What early stopping looks at: "loss" (or None), the name of a scorer of scikit-learn, or a
-    scorer ``(estimator, X, y, sample_weight=...)``, which may look at predictions only.
+    The score for early stopping: "loss" (or None), the name of a scikit-learn scorer, or a scorer
+    ``(estimator, X, y, sample_weight=...)``, which may use predictions only.
 validation_fraction : float, default=0.2
-    Share of the rows held out. Fewer than 1,500 rows are held out in turn, in three folds;
-    fewer than 500 in five.
+    Share of the rows held out. Tables of fewer than 1,500 rows are held out in turn, in three
+    folds; those of fewer than 500 rows in five.
 n_iter_no_change : int, default=25
-    So many rounds without a better held-out score end the search.
+    Number of rounds without a better held-out score that end the search.
 tol : float, default=1e-7
     A score must be better by more than this.
+calibrate : bool, default=True
+    Whether the held-out rows also give the temperature of the probabilities and the sets of
+    ``predict_set`` (classifiers), or the errors for ``predict_interval`` and ``predict_quantiles``
+    (regressors). Predicted classes and responses do not depend on it.
 warm_start : bool, default=False
     Keep the trees of the last fit, their geometry and their number of rounds, and add rounds
     until there are ``max_iter``, without early stopping: the trees have seen all rows.
@@ -156,31 +161,33 @@ n_jobs : int, default=None
     Threads: folds and geometries of the race, surrogates and predictions. The result does not
     depend on them.
 verbose : int, default=0
-    Positive: show the race, each stage with its time, and a line for every tenth of the rounds,
-    on stderr.
+    0: silent. 1: each stage of the fit with its time, and notes. 2: also the rounds of the race and
+    a line per tenth of the boosting rounds. Written to stderr.
 random_state : int, RandomState instance or None, default=None
-    Seeds the rows held out, the surrogates and what each tree draws."""
+    Seeds the held-out rows, the surrogates and the random choices of each tree."""
 
 _BOOSTING_ATTRIBUTES = """\
 geometry_ : Cycle
-    What the rounds tried, in turn.
+    The geometries that the rounds use in turn.
 race_ : RaceResult
     Which geometry won, by how much, and whether that is more than noise; print it. Set only if
     ``geometry`` is "auto" or a list.
 n_iter_ : int
     The number of rounds.
-train_score_ : ndarray of shape (n_iter_ + 1,)
-    Minus the mean loss on the training rows, before the first round and after each. Responses
-    are divided by their standard deviation first, but for "poisson" and "gamma".
+train_score_ : ndarray of shape (n_iter_+1,)
+    Negative mean loss on the training rows, before the first round and after each. Responses are
+    divided by their standard deviation first, except for "poisson" and "gamma".
 validation_score_ : ndarray
-    With early stopping: the same, or ``scoring``, on the rows held out, for all rounds that were
-    tried there.
+    With early stopping: the same, or ``scoring``, on the held-out rows, for all rounds that were
+    tried at the larger learning rate.
+conformal_ : ConformalSets or ConformalResiduals
+    What sets or intervals are computed from; not set if no rows were held out.
 monotonic_cst_ : ndarray or None
     The constraint of every encoded column; None without constraints.
 stage_times_ : dict
     Seconds spent on "race" or "early stopping" and on "fit".
 feature_importances_ : ndarray of shape (n_features,)
-    Decrease of the loss, credited to the original columns through the cuts' weights.
+    Decrease of the loss, attributed to the original columns through the weights of the cuts.
 forest_ : Forest
     The arrays of all trees, over the encoded columns of ``table_``.
 table_ : TableEncoder
@@ -191,6 +198,8 @@ feature_names_in_ : ndarray of shape (n_features,)
     Their names, where X had names."""
 
 _LABELS = """\
+calibration_ : Calibration
+    The temperature, and the log loss before and after on held-out rows; print it.
 classes_ : ndarray of shape (n_classes,)
     The labels.
 n_classes_ : int
@@ -198,7 +207,7 @@ n_classes_ : int
 
 _ATTRIBUTES = """\
 feature_importances_ : ndarray of shape (n_features,)
-    Decrease of impurity, credited to the original columns through the cuts' weights.
+    Mean decrease in impurity, attributed to the original columns through the weights of the cuts.
 forest_ : Forest
     The arrays of all trees, over the encoded columns of ``table_``.
 table_ : TableEncoder
@@ -224,7 +233,7 @@ oob_prediction_ : ndarray of shape (n_samples,)
 
 
 def documented(cls: _Class) -> _Class:
-    """Fill the marks of a class docstring that stand for shared text.
+    """Replace the placeholders of a class docstring by shared text.
 
     They are <criterion>, <limits>, <sampling>, <attributes>, <boosting>, <boosting attributes>,
     <jarf> and <jarf attributes>.
@@ -262,7 +271,7 @@ def documented(cls: _Class) -> _Class:
 
 
 def _entries(text: str, keep: Callable[[str], bool]) -> list[str]:
-    """The lines of those entries whose names are to be kept."""
+    """Return the lines of the entries whose names are kept."""
     lines, kept = [], False
     for line in text.splitlines():
         if not line.startswith(" "):

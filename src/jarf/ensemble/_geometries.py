@@ -1,4 +1,4 @@
-"""What a node of the Jacobian forest may try, by name."""
+"""The named geometries of the Jacobian forest: what a node tries."""
 
 from __future__ import annotations
 
@@ -18,18 +18,30 @@ class Geometry:
         :class:`ModelSource`, :class:`GivenGradients`, or any function
         ``(table, target, rng, n_jobs) -> gradients``.
     n_loadings : int, default=0
-        A drawn direction keeps that many largest loadings; 0 keeps all.
+        Number of largest loadings that a drawn direction keeps; 0 keeps all.
     local : bool, default=False
         Whether a node also tries the direction of a linear surrogate of its own: the canonical
         correlation of its rows with their targets in a few random columns.
     power : float, default=0.0
-        Axes are drawn with probability ~ (mean squared derivative) ** power; 0 draws them alike.
+        Axes are drawn with probability ~ (mean squared derivative) ** power; 0 draws them
+        uniformly.
     bootstrap : bool, default=False
-        Whether trees see bootstrap samples. Directions differ from node to node and keep trees
-        apart, so that every tree may see all rows.
+        Whether trees see bootstrap samples. Random directions make trees diverse enough for every
+        tree to see all rows.
     axes : bool, default=True
-        Without plain axes a node tries nothing but its local directions, and all of them: a
-        canonical correlation forest.
+        False: a node tries its local directions only, and all of them, as in a canonical
+        correlation forest.
+
+    Examples
+    --------
+    >>> from jarf import JacobianForestRegressor
+    >>> from jarf.ensemble import Geometry
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> mine = Geometry("mine", sources=("forest",), n_loadings=2)
+    >>> model = JacobianForestRegressor(10, geometry=mine, random_state=0).fit(X, y)
+    >>> model.geometry_.name
+    'mine'
     """
 
     name: str
@@ -42,7 +54,7 @@ class Geometry:
 
     def __post_init__(self) -> None:
         if not self.axes and (self.sources or not self.local):
-            raise ValueError("Without axes a geometry has local=True and no sources.")
+            raise ValueError("A geometry with axes=False needs local=True and no sources.")
 
     @property
     def is_plain(self) -> bool:
@@ -50,7 +62,7 @@ class Geometry:
         return not (self.sources or self.local or self.power)
 
 
-# The source whose mean squared derivatives are the chances of axes (``power``).
+# The source whose mean squared derivatives determine the probabilities of axes (``power``).
 AXES_FROM = "forest"
 
 PLAIN = Geometry("axes", bootstrap=True)

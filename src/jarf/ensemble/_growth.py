@@ -1,8 +1,7 @@
-"""How a forest grows trees, apart from its estimator: plain data that can be sent to workers.
+"""How a forest grows trees, as plain data that can be sent to workers.
 
-An estimator learns a :class:`Growth` from at most ``surrogate_rows`` rows. From then on rows
-anywhere are told two things only: their context (gradients of surrogates) and the seeds of the
-trees that are grown on them.
+An estimator learns a :class:`Growth` from at most ``surrogate_rows`` rows. Growing trees on any
+rows then needs two more things: their context (gradients of surrogates) and the seeds of the trees.
 """
 
 from __future__ import annotations
@@ -68,23 +67,23 @@ min_impurity_decrease : as in the estimators
 
 @dataclass(frozen=True, eq=False)
 class Growth:
-    """What the trees of a forest share, on whatever rows they are grown."""
+    """What the trees of a forest share, whatever rows they are grown on."""
 
     rules: Rules
     needs_context = False
 
     def context(self, X: np.ndarray, weights, target: Target, n_jobs: int | None) -> Any:
-        """Compute what proposals need to know about each row; it can be pickled."""
+        """Compute what proposals need to know about each row; the result can be pickled."""
         return None
 
     def proposal(self, context: Any) -> Any:
-        """Make the proposal that all trees on some rows share."""
+        """Return the proposal that all trees on some rows share."""
         raise TypeError(f"{type(self).__name__} has no proposal that all trees share.")
 
     def plan_of(
         self, X: np.ndarray, target: Target, context: Any, n_jobs: int | None
     ) -> Callable[[int], TreePlan]:
-        """Say what the tree of a seed sees and tries on these rows: by default all the same."""
+        """Return a function from seeds to tree plans; by default all plans are the same."""
         columns = make_columns(X, n_jobs)
         plan = TreePlan(columns, self.proposal(context), self.rules.n_draws(len(X)))
         return lambda seed: plan
@@ -98,12 +97,12 @@ class Growth:
         context: Any,
         *,
         n_jobs: int | None = None,
-        verbose: int = 0,
+        progress: Callable[[str], None] | None = None,
     ) -> list[GrownTree]:
         """Grow one tree per seed on these rows."""
         plan_of = self.plan_of(X, target, context, n_jobs)
         limits = self.rules.limits(len(X))
-        return grow_trees(plan_of, target, weights, seeds, limits, n_jobs=n_jobs, verbose=verbose)
+        return grow_trees(plan_of, target, weights, seeds, limits, n_jobs=n_jobs, progress=progress)
 
 
 def n_candidates(rule: Any, n_features: int) -> int:

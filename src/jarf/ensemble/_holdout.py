@@ -1,4 +1,4 @@
-"""Rows that are held out: how they are split off, and what a difference on them is worth."""
+"""Held-out rows: how they are chosen, and the standard error of differences on them."""
 
 from __future__ import annotations
 
@@ -7,20 +7,21 @@ from hashlib import blake2b
 
 import numpy as np
 
-# Rows that pilots learn from and are scored on at most.
+# Maximum numbers of rows that pilots learn from and are scored on.
 MAX_LEARN, MAX_SCORE = 2000, 4000
-# With fewer rows than this in all, every row is scored in turn.
+# With fewer rows than this, every row is scored in turn (cross-fitting).
 CROSS_FIT_BELOW = 1500
 N_FOLDS = 3
-# With fewer still there is nothing to decide by: plain axes.
+# With fewer rows than this there is no race: plain axes.
 MIN_ROWS = 20
-# Up to this share of rows that are copies of others, splits do not look at them.
+# If at most this share of the rows are copies of others, splits ignore copies.
 FEW_COPIES = 0.02
-# A difference of more standard errors than this is clear.
+# A difference of more than this many standard errors is clear.
 CLEAR = 2.0
-# The best of several geometries must lead plain axes by more: eight rivals are compared on the same
-# rows, and a normal variable exceeds 2.5 with a probability of 5 % / 8 (Bonferroni). With noise as
-# labels, plain axes lost 13.5 % of 200 races at a threshold of 2.0, and lose 4.5 % at this one.
+# The best of several geometries must lead plain axes by more: eight competitors are compared on the
+# same rows, and a normal variable exceeds 2.5 with a probability of 5 % / 8 (Bonferroni). With
+# random labels, plain axes lost 13.5 % of 200 races at a threshold of 2.0, and lose 4.5 % at this
+# one.
 CLEAR_OF_SEVERAL = 2.5
 
 
@@ -40,7 +41,7 @@ class ScoredRows:
 
     @classmethod
     def of(cls, X: np.ndarray, weights: np.ndarray) -> ScoredRows:
-        """Look for copies among the rows of a matrix."""
+        """Find copies among the rows of a matrix."""
         return cls(weights, row_groups(X))
 
     def mean(self, values: np.ndarray) -> float:
@@ -63,11 +64,12 @@ def score_splits(
     max_learn: int = MAX_LEARN,
     max_score: int = MAX_SCORE,
     n_folds: int = N_FOLDS,
+    folds_below: int = CROSS_FIT_BELOW,
 ) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Split rows into those to learn from and those to score on; folds where rows are few.
+    """Split rows into those to learn from and those to score on; use folds if rows are few.
 
-    Identical rows stay on one side where they are frequent: a copy among the learning rows would
-    give the label of a scored row away.
+    If identical rows are frequent, they stay on one side: a copy among the learning rows would
+    reveal the label of a scored row.
 
     Parameters
     ----------
@@ -79,11 +81,13 @@ def score_splits(
         Most rows of either part where rows are many.
     n_folds : int, default=3
         Number of folds where rows are few.
+    folds_below : int, default=1500
+        With fewer rows than this, every row is scored in turn.
 
     Returns
     -------
     list of (learn, score)
-        Row numbers, neither part empty; an empty list where all rows are alike.
+        Row numbers, neither part empty; an empty list if all rows are identical.
     """
     n = len(X)
     groups = row_groups(X)
@@ -99,7 +103,7 @@ def score_splits(
             at += 1
         return at
 
-    if n < CROSS_FIT_BELOW:
+    if n < folds_below:
         sizes = [len(fold) for fold in np.array_split(order, n_folds)]
         folds = np.split(order, [cut(at) for at in np.cumsum(sizes)[:-1]])
         splits = [
@@ -113,7 +117,7 @@ def score_splits(
 
 
 def row_groups(X: np.ndarray) -> np.ndarray | None:
-    """Number the distinct rows of a matrix; None where few rows have a copy.
+    """Number the distinct rows of a matrix; None if few rows have a copy.
 
     Rows are compared by a 64-bit hash of their values.
     """

@@ -1,4 +1,4 @@
-"""Jacobian boosting: Newton boosting whose trees cut along surrogates' gradients as well."""
+"""Jacobian boosting: Newton boosting whose trees also cut along the gradients of surrogates."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import numpy as np
 from sklearn.metrics import get_scorer
 
 from jarf._sklearn import (
-    BaseEstimator,
     ClassifierMixin,
     Interval,
     RegressorMixin,
@@ -19,6 +18,10 @@ from jarf._sklearn import (
     weigh_classes,
 )
 from jarf.ensemble._boosting import JacobianBoosting
+from jarf.ensemble._boosting_race import Chosen
+from jarf.ensemble._calibration import Calibration
+from jarf.ensemble._conformal import IntervalMixin, SetMixin
+from jarf.ensemble._cross_fit import HeldOut, keep_calibration
 from jarf.ensemble._forest_docs import documented
 from jarf.ensemble._losses import (
     REGRESSION_LOSSES,
@@ -26,20 +29,21 @@ from jarf.ensemble._losses import (
     classification_loss,
     regression_loss,
 )
+from jarf.ensemble._scored_answers import Answers, ClassAnswers
 from jarf.table import encode_classes
 from jarf.trees import Forest, apply_link
 
 
 @documented
-class JacobianBoostingClassifier(ClassifierMixin, JacobianBoosting):
-    """Gradient boosting whose cuts follow the gradients of models, where that helps.
+class JacobianBoostingClassifier(SetMixin, ClassifierMixin, JacobianBoosting):
+    """Gradient boosting whose cuts follow the gradients of models, if that helps.
 
     Every round grows one small tree on the gradients and hessians of the log loss; with several
-    classes its leaves hold one step for each. A node tries all plain axes and, beside them,
+    classes its leaves hold one step for each. A node tries all plain axes and, in addition,
     directions drawn from the gradients of surrogates and of the model so far, and the canonical
-    direction of its own residuals. Which of these it tries is the *geometry*: an honest race on
-    rows that neither trees nor surrogates saw chooses it, and finds the number of rounds. Then
-    all rows are used.
+    direction of its own residuals. The *geometry* determines which of these it tries. It is chosen
+    by a race on held-out rows that neither trees nor surrogates saw, which also finds the number of
+    rounds. The final model is fitted on all rows.
 
     Parameters
     ----------
@@ -73,6 +77,7 @@ class JacobianBoostingClassifier(ClassifierMixin, JacobianBoosting):
     }
 
     class_weight: Any
+    calibration_: Calibration
     classes_: np.ndarray
     n_classes_: int
 
@@ -97,6 +102,7 @@ class JacobianBoostingClassifier(ClassifierMixin, JacobianBoosting):
         validation_fraction: float = 0.2,
         n_iter_no_change: int = 25,
         tol: float = 1e-7,
+        calibrate: bool = True,
         warm_start: bool = False,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -121,6 +127,7 @@ class JacobianBoostingClassifier(ClassifierMixin, JacobianBoosting):
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.tol = tol
+        self.calibrate = calibrate
         self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -159,7 +166,7 @@ class JacobianBoostingClassifier(ClassifierMixin, JacobianBoosting):
         link = self._loss().link
 
         def measure(raw, y, weights) -> float:
-            answers = _ClassAnswers(self.classes_, apply_link(link, raw))
+            answers = ClassAnswers(self.classes_, apply_link(link, raw))
             return -scorer(answers, np.arange(len(y)), self.classes_[y], sample_weight=weights)
 
         return measure
@@ -176,7 +183,15 @@ class JacobianBoostingClassifier(ClassifierMixin, JacobianBoosting):
         probabilities : ndarray of shape (n_samples, n_classes)
             In the order of ``classes_``.
         """
-        return self._predictions(X)
+        return self.calibration_.apply(self._predictions(X))
+
+    def _held_out(self, chosen: Chosen) -> HeldOut:
+        means = apply_link(self._loss().link, chosen.held_out)
+        observed = np.eye(self.n_classes_)[chosen.observed]
+        return HeldOut(means, np.ones_like(means), observed, chosen.weights)
+
+    def _keep_errors(self, held_out: HeldOut | None) -> None:
+        keep_calibration(self, held_out)
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Return the logarithms of the class probabilities.
@@ -252,8 +267,8 @@ class JacobianBoostingClassifier(ClassifierMixin, JacobianBoosting):
 
 
 @documented
-class JacobianBoostingRegressor(RegressorMixin, JacobianBoosting):
-    """Gradient boosting of responses whose cuts follow the gradients of models, where that helps.
+class JacobianBoostingRegressor(IntervalMixin, RegressorMixin, JacobianBoosting):
+    """Gradient boosting of responses whose cuts follow the gradients of models, if that helps.
 
     See :class:`JacobianBoostingClassifier`.
 
@@ -261,9 +276,9 @@ class JacobianBoostingRegressor(RegressorMixin, JacobianBoosting):
     ----------
     loss : {"squared_error", "absolute_error", "huber", "quantile", "poisson", "gamma"}, \
 default="squared_error"
-        What is minimised. Leaves of "absolute_error", "huber" and "quantile" are refitted with
-        the rows they hold; "huber" is linear for the largest tenth of the residuals; "poisson"
-        and "gamma" predict the exponential of the trees' sum.
+        The loss. Leaves of "absolute_error", "huber" and "quantile" are refitted with the rows they
+        hold; "huber" is linear for the largest tenth of the residuals; "poisson" and "gamma"
+        predict the exponential of the trees' sum.
     quantile : float, default=None
         The quantile that ``loss="quantile"`` predicts.
     <boosting>
@@ -324,6 +339,7 @@ default="squared_error"
         validation_fraction: float = 0.2,
         n_iter_no_change: int = 25,
         tol: float = 1e-7,
+        calibrate: bool = True,
         warm_start: bool = False,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -348,6 +364,7 @@ default="squared_error"
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.tol = tol
+        self.calibrate = calibrate
         self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -416,7 +433,7 @@ default="squared_error"
             return answers[:, 0] if self.n_outputs_ == 1 else answers
 
         def measure(raw, y, weights) -> float:
-            answers = _Answers(in_units(apply_link(link, raw)))
+            answers = Answers(in_units(apply_link(link, raw)))
             return -scorer(answers, np.arange(len(y)), in_units(y), sample_weight=weights)
 
         return measure
@@ -433,6 +450,25 @@ default="squared_error"
         responses : ndarray of shape (n_samples,) or (n_samples, n_outputs)
         """
         return self._squeezed(self._predictions(X))
+
+    def _held_out(self, chosen: Chosen) -> HeldOut:
+        means, observed = (
+            part * self.response_scales_ + self.response_means_
+            for part in (apply_link(self._loss().link, chosen.held_out), chosen.observed)
+        )
+        return HeldOut(means, self._spreads(means), observed, chosen.weights)
+
+    def _keep_errors(self, held_out: HeldOut | None) -> None:
+        if held_out is not None:
+            self.conformal_ = held_out.residuals()
+
+    def _predict_with_spread(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        means = self._predictions(X)
+        return means, self._spreads(means)
+
+    def _spreads(self, means: np.ndarray) -> np.ndarray:
+        """Errors grow with the prediction where the link is a logarithm, else they are alike."""
+        return means if self._loss().link == "log" else np.ones_like(means)
 
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
         """Predict the response after every round.
@@ -456,30 +492,3 @@ default="squared_error"
         tags.target_tags.multi_output = True
         tags.target_tags.single_output = True
         return tags
-
-
-class _Answers(RegressorMixin, BaseEstimator):
-    """A stand-in for an estimator: scorers ask it for answers by the number of the row."""
-
-    def __init__(self, answers: np.ndarray):
-        self.answers = answers
-
-    def predict(self, rows: np.ndarray) -> np.ndarray:
-        return self.answers[rows]
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return True
-
-
-class _ClassAnswers(ClassifierMixin, _Answers):
-    """The same for probabilities."""
-
-    def __init__(self, classes: np.ndarray, answers: np.ndarray):
-        super().__init__(answers)
-        self.classes_ = classes
-
-    def predict_proba(self, rows: np.ndarray) -> np.ndarray:
-        return self.answers[rows]
-
-    def predict(self, rows: np.ndarray) -> np.ndarray:
-        return self.classes_[self.answers[rows].argmax(axis=1)]

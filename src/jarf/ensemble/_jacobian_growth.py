@@ -1,4 +1,4 @@
-"""How the Jacobian forest grows: surrogates' gradients at every row as a proposal at every node."""
+"""How the Jacobian forest grows: directions from the surrogates' gradients at every node."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from jarf.trees import Columns, Target, TreePlan, make_columns
 
 # A direction mixes the gradients of this many random rows of the node.
 N_MIXED = 8
-# Smaller nodes try no drawn directions, or no local ones.
+# Smaller nodes try no drawn directions, or no local directions.
 MIN_ROWS, MIN_LOCAL_ROWS = 10, 20
 # A node has one local direction, computed from at most this many of its rows.
 MAX_LOCAL_ROWS = 128
@@ -25,16 +25,16 @@ MAX_LOCAL_ROWS = 128
 
 @dataclass(frozen=True)
 class NodeSizes:
-    """How much a node tries.
+    """Number of candidates that a node tries.
 
     Parameters
     ----------
     n_axes : int
         Axes of a plain geometry.
     n_axes_beside : int
-        Axes beside directions.
+        Axes, if there are directions too.
     n_directions : int
-        Drawn directions; half as many beside local ones.
+        Drawn directions; half as many if there are local ones too.
     """
 
     n_axes: int
@@ -69,11 +69,11 @@ class Gradients:
         return cls(arrays, diagonal)
 
     def chances(self, power: float) -> np.ndarray:
-        """Return the chances of axes; empty: all alike."""
+        """Return the probabilities of axes; empty: uniform."""
         if power == 0 or self.diagonal is None or not self.diagonal.any():
             return np.empty(0)
         share = self.diagonal / self.diagonal.sum()
-        # A column that the surrogate overlooked keeps a small chance.
+        # A column that the surrogate ignored keeps a small probability.
         return (share + 1e-4 / len(share)) ** power
 
 
@@ -103,7 +103,7 @@ def needed_sources(geometries: Sequence[Geometry]) -> list[Any]:
 
 @dataclass(frozen=True, eq=False)
 class JacobianGrowth(Growth):
-    """Axes and directions as geometries say; the geometries share the trees.
+    """Grows trees with the axes and directions of geometries, which share the trees.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The paper's estimators: a Jacobian preconditioner and an ordinary ensemble behind it."""
+"""The paper's estimators: a Jacobian preconditioner followed by an ordinary ensemble."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _final_has(method):
 
 
 class _JARF(BaseEstimator):
-    """What the classifier and the regressor share: everything but labels and defaults."""
+    """Base of the classifier and the regressor: everything but labels and defaults."""
 
     estimator: Any
     preconditioner: JacobianPreconditioner | None
@@ -79,7 +79,7 @@ class _JARF(BaseEstimator):
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features)
-            Numbers, booleans, text and categories; missing values are welcome.
+            Numbers, booleans, text and categories; missing values are allowed.
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows in all three.
@@ -135,7 +135,7 @@ class _JARF(BaseEstimator):
         return self
 
     def _fit_final(self, final, X, target, weights, n_classes: int, rng):
-        """Fit the final ensemble on ``X H``; our own forests take the matrix as it is."""
+        """Fit the final ensemble on ``X H``; our own forests use the matrix directly."""
         if isinstance(final, BaggedForest):
             mapped = self.preconditioner_.map_.transform(X, order="F")
             forest = seeded_copy(final, random_state=rng, n_jobs=self.n_jobs)
@@ -151,7 +151,7 @@ class _JARF(BaseEstimator):
         )
 
     def _new_preconditioner(self) -> JacobianPreconditioner:
-        """A copy of the preconditioner with everything that JARF decides; checks all models."""
+        """Return a copy of the preconditioner with JARF's parameters; check all models."""
         given = self.preconditioner
         made = JacobianPreconditioner() if given is None else clone(given)
         validate_params(made)
@@ -167,7 +167,7 @@ class _JARF(BaseEstimator):
         return made
 
     def _first_generator(self, rng):
-        """What the preconditioner draws from: its own ``random_state``, or else JARF's."""
+        """Return the preconditioner's generator: its own ``random_state``, or JARF's."""
         given = None if self.preconditioner is None else self.preconditioner.random_state
         return rng if given is None else check_random_state(given)
 
@@ -200,20 +200,20 @@ class _JARF(BaseEstimator):
         return None if sample_weight is None else check_sample_weight(sample_weight, X)
 
     def _mapped(self, X):
-        """Validated rows as the final ensemble sees them."""
+        """Return validated rows as the final ensemble sees them."""
         check_is_fitted(self)
         X = read_table(self, X, dtype=[np.float64, np.float32], order="C")
         if self.share == "per-tree":
-            return X  # every tree maps for itself
+            return X  # every tree has its own map
         return self.preconditioner_.map_.transform(X)
 
     @property
     def feature_importances_(self):
         """Importances of the original features; they sum to one.
 
-        The final ensemble's importance of a column of ``X H`` is shared among the original
-        features j in proportion to ``(H_jk * std_j)**2``, their shares of that column's
-        variance were they uncorrelated.
+        The final ensemble's importance of a column of ``X H`` is divided among the original
+        features j in proportion to ``(H_jk * std_j)**2``, their shares of that column's variance if
+        they were uncorrelated.
         """
         check_is_fitted(self)
         std = self.preconditioner_.learned_.std

@@ -1,7 +1,7 @@
-"""What boosting minimises: gradients, hessians, starting values and leaves of each loss.
+"""Losses of boosting: gradients, hessians, starting values and leaves.
 
-A loss knows nothing of trees. ``y`` is of shape (n_rows, n_raw) in regression and holds class codes
-in classification; ``raw`` is the sum of the trees, (n_rows, n_raw), before the link.
+A loss does not depend on trees. ``y`` is of shape (n_rows, n_raw) in regression and holds class
+codes in classification; ``raw`` is the sum of the trees, (n_rows, n_raw), before the link.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.special import expit, log_softmax, softmax, xlogy
 
-# Hessians of the classes never fall below this: no step is divided by nothing.
+# Lower bound for hessians of classes, to avoid division by zero.
 LEAST_HESSIAN = 1e-12
 # Shares of classes and means of counts stay away from zero by this much before the logarithm.
 LEAST_SHARE = 1e-9
@@ -37,7 +37,7 @@ class Loss(ABC):
         self.n_raw = n_raw
 
     def check(self, y: np.ndarray) -> None:  # noqa: B027
-        """Refuse responses that the loss is not defined for."""
+        """Reject responses for which the loss is not defined."""
 
     @abstractmethod
     def base(self, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -127,7 +127,7 @@ class AbsoluteError(Quantile):
 class Huber(Loss):
     """Squared error of small residuals, absolute error of large ones.
 
-    Where the one becomes the other is a quantile of the absolute residuals, found anew each round.
+    The threshold is a quantile of the absolute residuals, computed in each round.
     """
 
     title = "Huber loss"

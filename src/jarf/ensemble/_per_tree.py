@@ -1,4 +1,4 @@
-"""A forest in which every tree has a preconditioner of its own (the paper's appendix)."""
+"""A forest in which every tree has its own preconditioner (the paper's appendix)."""
 
 from __future__ import annotations
 
@@ -74,12 +74,12 @@ def grow_per_tree(
     random_state,
     n_jobs=None,
 ) -> PerTreeForest:
-    """Grow the trees of a forest, each on a map of its own.
+    """Grow the trees of a forest, each with its own map.
 
     Parameters
     ----------
     forest : random forest, scikit-learn's or ours
-        What the trees are to be like.
+        Its parameters are used for the trees.
     map_of : callable
         The map of a bootstrap sample, from how often each row is in it times its weight.
     X : ndarray of shape (n_samples, n_features)
@@ -89,7 +89,7 @@ def grow_per_tree(
     n_classes : int
         0 in regression.
     random_state : RandomState
-        Every tree has a seed of its own.
+        Every tree gets its own seed.
     n_jobs : int, default=None
 
     Returns

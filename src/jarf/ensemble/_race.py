@@ -1,15 +1,16 @@
-"""Which geometry helps here: decided on rows whose labels no surrogate saw.
+"""The race: choose the geometry on held-out rows, whose labels no surrogate saw.
 
 The out-of-bag score of an aligned forest is not honest, because its directions have seen every
 training label. So the rows are split: surrogates and small pilot forests learn from one part, and
-the pilots are scored on the other. Plain axes take part in every race and come first unless they
-are clearly beaten. Few rows are used in turn (cross-fitting).
+the pilots are scored on the other. Plain axes take part in every race and win unless they are
+clearly beaten. If rows are few, folds take turns (cross-fitting).
 
-Regressors are compared by squared error, classifiers by Cohen's kappa, made smooth: a forest of
-blurred probabilities may have the worse Brier score and yet name the right class more often. All
-are made equally sure of themselves first, or sureness would pass for skill.
-Finalists that cannot be told from the winner share the trees of the forest with it, which costs
-nothing and forgives a wrong choice. Their pilots also say from how many rows on a node is split.
+Regressors are compared by squared error, classifiers by a smooth form of Cohen's kappa: a forest
+with less confident probabilities may have a worse Brier score and yet predict the right class more
+often. Probabilities are compared after matching their average confidence; otherwise confidence
+would be mistaken for accuracy. Finalists that cannot be distinguished from the winner share the
+trees of the forest with it, which costs nothing and reduces the effect of a wrong choice. Their
+pilots also tune ``min_samples_split``.
 """
 
 from __future__ import annotations
@@ -27,15 +28,15 @@ from jarf.ensemble._race_result import KAPPA, SQUARED_ERROR, RaceResult
 from jarf.ensemble._stopping import Answers, CutBack, answers_of, choose_size
 from jarf.trees import Forest
 
-# Trees added to a pilot in each round; after a round the worse half of the racers goes.
+# Trees added to a pilot in each round; after a round the worse half of the racers is eliminated.
 ROUNDS = (8, 8, 16)
-# The smooth kappa counts p ** SHARPNESS, scaled to sum to one, in place of the class named. The
-# power of a racer is such that it is as sure as the plain forest, on this many rows.
+# The smooth kappa uses p ** SHARPNESS, scaled to sum to one, in place of the predicted class. The
+# power of a racer is chosen on this many rows to match the average confidence of the plain forest.
 SHARPNESS, MATCHED_ROWS = 6.0, 500
 
 
 class Pilot:
-    """A small forest that grows round by round, and what it answers.
+    """A small forest that grows round by round, and its predictions.
 
     Parameters
     ----------
@@ -75,7 +76,7 @@ class Pilot:
         self.n_trees += n_trees
 
     def cut_back(self, size: int) -> Answers:
-        """Answers of the same trees if nodes of fewer rows had stayed leaves."""
+        """Predict with the same trees, with nodes of fewer rows turned into leaves."""
         for forest, _ in self.grown[len(self._cut_back) :]:
             self._cut_back.append(CutBack(forest, self.n_rows))
         total = Answers(np.zeros(self.observed.shape), np.zeros(len(self.X)))
@@ -89,16 +90,16 @@ class Pilot:
         return self.answers.sums / self.n_trees
 
     def losses(self) -> np.ndarray:
-        """Squared error of each row, as a forest of many such trees would have it."""
+        """Squared error per row, as for a forest of infinitely many such trees."""
         spread = spread_of(self.answers, self.n_trees)
         return ((self.means - self.observed) ** 2).sum(axis=1) - spread
 
 
 def spread_of(answers: Answers, n_trees: int) -> np.ndarray:
-    """What the squared error of a row exceeds that of an endless forest by.
+    """Excess squared error over an infinite forest, per row.
 
-    A mean of T trees errs by the variance of a tree over T more. That part is estimated from the
-    trees' spread and taken off, so that pilots need not be large.
+    The mean of T trees has an additional squared error: the variance of a tree divided by T. It is
+    estimated from the spread of the trees and subtracted, so that pilots can be small.
     """
     mean = answers.sums / n_trees
     variance = np.maximum(answers.squares / n_trees - (mean**2).sum(axis=1), 0.0)
@@ -143,7 +144,7 @@ def run_race(
     note: Callable[[str], None] = lambda text: None,
     sizes: Sequence[int] = (),
 ) -> RaceResult:
-    """Successive halving; plain axes stay in to the end.
+    """Run successive halving; plain axes stay until the end.
 
     Parameters
     ----------
@@ -157,7 +158,7 @@ def run_race(
     note : callable
         Shows a line.
     sizes : sequence of int, default=()
-        Numbers of rows from which on a node may be split, ascending: the winners' pilots choose.
+        Candidate values of ``min_samples_split``, ascending; the winners' pilots choose.
 
     Returns
     -------
@@ -179,7 +180,7 @@ def run_race(
     if not sizes:
         return result
     winners = [racer for racer in running if racer.geometry.name in result.winners]
-    alone = winners == [plain]  # nothing is gained by leaving a plain forest without a reason
+    alone = winners == [plain]  # keep a plain forest's default
     size, losses = choose_size(
         lambda size: _losses_cut_back(winners, size), rows, sizes, clearly=alone
     )
@@ -188,7 +189,7 @@ def run_race(
 
 
 def _losses_cut_back(racers: list[Racer], size: int) -> np.ndarray:
-    """Squared errors of a forest that these racers share, their trees cut back."""
+    """Squared errors of a forest shared by these racers, with pruned trees."""
     losses = []
     for split, pilot in enumerate(racers[0].pilots):
         found = [racer.pilots[split].cut_back(size) for racer in racers]
@@ -199,10 +200,10 @@ def _losses_cut_back(racers: list[Racer], size: int) -> np.ndarray:
 
 
 def smooth_kappa(means: np.ndarray, observed: np.ndarray, plain: np.ndarray, weights) -> np.ndarray:
-    """What each row adds to Cohen's kappa, counted in shares of the sharpened probabilities.
+    """Contribution of each row to a smooth Cohen's kappa of sharpened probabilities.
 
-    Kappa is (agreement - chance) / (1 - chance). Linear around the kappa of the plain forest, it
-    is a mean over rows, so that two forests can be compared row by row.
+    Kappa is (agreement - chance) / (1 - chance). Linearised around the kappa of the plain forest,
+    it is a mean over rows, so two forests can be compared row by row.
 
     Parameters
     ----------
@@ -233,7 +234,7 @@ def _sharpened(probabilities: np.ndarray, power: float) -> np.ndarray:
 
 
 def _equal_power(means: np.ndarray, plain: np.ndarray) -> float:
-    """The power that makes a forest as sure, on average, as SHARPNESS makes the plain one."""
+    """Return the power that gives a forest the average confidence of the sharpened plain forest."""
     every = -(-len(means) // MATCHED_ROWS)
     sureness = _sharpened(plain[::every], SHARPNESS).max(axis=1).mean()
     low, high = SHARPNESS / 8, SHARPNESS * 8
@@ -278,7 +279,7 @@ def _result(racers: list[Racer], finalists: list[Racer], scored: ScoredRows) -> 
 
 
 def _gain(racer: Racer, plain: Racer, weights) -> np.ndarray:
-    """What each scored row speaks in favour of a racer, against plain axes."""
+    """Return the gain of a racer over plain axes for each scored row."""
     observed = np.concatenate([pilot.observed for pilot in racer.pilots])
     if racer is plain or not racer.pilots[0].classifies:
         return plain.losses - racer.losses
@@ -288,7 +289,7 @@ def _gain(racer: Racer, plain: Racer, weights) -> np.ndarray:
 def row_gains(
     means: np.ndarray, plain: np.ndarray, observed: np.ndarray, weights=None, *, classifies: bool
 ) -> np.ndarray:
-    """Return how much each row speaks for one set of predictions against a plainer one.
+    """Return the gain of one set of predictions over a plainer one, per row.
 
     Parameters
     ----------

@@ -96,7 +96,7 @@ class RaceResult:
 
 
 def _sentences(result: RaceResult) -> list[str]:
-    """Say who won, whether that is more than noise, what the trees use and how deep they grow."""
+    """Return the winner, whether its lead is more than noise, and what the trees use, in words."""
     if not result.rows:
         return [
             f"No race was held: {result.reason or _NO_REASON}.",

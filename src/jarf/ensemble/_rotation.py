@@ -1,4 +1,4 @@
-"""Rotation forest: every tree sees the data in its own axes."""
+"""Rotation forest: every tree sees a different rotation of the data."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Rotation = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 @dataclass(frozen=True, eq=False)
 class RotationGrowth(Growth):
-    """Plain axes of columns that are rotated for every tree."""
+    """Grows trees on plain axes of columns that are rotated for every tree."""
 
     n_candidates: int
     plain: np.ndarray  # encoded columns that are not rotated
@@ -43,7 +43,7 @@ class RotationGrowth(Growth):
     rotation_samples: float
 
     def grow(self, X, weights, target, seeds, context, **options: Any) -> list[GrownTree]:
-        # Trees run side by side; threads within the small products would only wait for each other.
+        # Trees run in parallel; threads inside the small matrix products would only compete.
         with threadpool_limits(limits=1, user_api="blas"):
             return super().grow(X, weights, target, seeds, context, **options)
 
@@ -59,7 +59,7 @@ class RotationGrowth(Growth):
         return plan
 
     def _groups(self, features: np.ndarray, rng: np.random.Generator) -> list[np.ndarray]:
-        """Cut columns, in random order, into groups of nearly one size."""
+        """Divide columns at random into groups of nearly equal size."""
         n_features = len(features)
         if n_features == 0:
             return []
@@ -126,18 +126,20 @@ def _sample_rows(
 
 @documented
 class RotationForestClassifier(ForestClassifierMixin, _RotationForest):
-    """Rotation forest [1]_: each tree is grown on its own rotation of the columns.
+    """Rotation forest: each tree is grown on its own rotation of the columns.
 
-    For every tree the columns are cut at random into groups; each group is rotated to its principal
-    components, computed from a random subset of the classes and a bootstrap of 75 % of their rows;
-    all components are kept, and the tree is grown on all rows and all rotated columns. Departures:
-    the tree is a binary one judged by entropy, not C4.5, trees are not pruned, columns are first
-    divided by their standard deviation, and the default number of groups, 6, is that of the paper
-    this library implements; ``group_size=3`` gives the authors' setting. Columns that are no
-    numbers (see ``categorical_features``) are not rotated and stay among the tree's columns.
+    For every tree the columns are divided at random into groups; each group is rotated to its
+    principal components, computed from a random subset of the classes and a bootstrap of 75 % of
+    their rows; all components are kept, and the tree is grown on all rows and all rotated columns.
+    Differences from the published method: trees are binary with entropy as criterion, not C4.5;
+    trees are not pruned; columns are first divided by their standard deviation; and the default
+    number of groups, 6, is that of the paper this library implements; ``group_size=3`` gives the
+    authors' setting. Columns that are not numeric (see ``categorical_features``) are not rotated.
 
-    Rotated columns are made in the nodes that try them; once a node has a sixteenth of the rows, or
-    half of them in at most 32 MB, they are kept for the nodes below it. No tree holds more.
+    Rotated columns are computed in the nodes that try them. In a node with at most a sixteenth of
+    the rows, or half of them in at most 32 MB, they are cached for the nodes below it.
+
+    The method was published in [1]_.
 
     Parameters
     ----------
@@ -233,10 +235,12 @@ class RotationForestClassifier(ForestClassifierMixin, _RotationForest):
 
 @documented
 class RotationForestRegressor(ForestRegressorMixin, _RotationForest):
-    """Rotation forest [1]_ with squared error.
+    """Rotation forest with squared error.
 
     There are no classes to leave out: a group's components come from a bootstrap of 75 % of all
     rows. See :class:`RotationForestClassifier` for the rest.
+
+    The method was published in [1]_.
 
     Parameters
     ----------

@@ -36,10 +36,10 @@ from jarf.trees import (
     stream,
 )
 
-# The gradients of the model so far are brought up to date before the rounds at which the learning
-# rates add up to these: 25, 60, 120, ... at a rate of 0.05.
+# The gradients of the model so far are updated before the rounds at which the learning rates add up
+# to these: 25, 60, 120, ... at a rate of 0.05.
 OWN_FROM = (1.25, 3.0, 6.0, 12.0, 24.0, 48.0, 96.0, 192.0)
-# Nodes of at least so many rows are searched in histograms.
+# Nodes of at least this many rows are searched in histograms.
 HISTOGRAM_FROM = 64
 # A leaf moves a logarithm by no more than this, before the learning rate.
 MOST_LOG_STEP = 5.0
@@ -137,7 +137,7 @@ class Scored:
         As the loss takes it.
     weights : ndarray of shape (n,)
     measure : callable, default=None
-        ``measure(raw, y, weights) -> float``, the less the better; None: the loss.
+        ``measure(raw, y, weights) -> float``, lower is better; None: the loss.
     """
 
     X: np.ndarray
@@ -153,7 +153,7 @@ class Scored:
 
 
 class Rounds:
-    """A booster that grows round by round, and what it answers at rows held out.
+    """A booster that grows round by round, and its predictions at held-out rows.
 
     Parameters
     ----------
@@ -267,7 +267,7 @@ class Rounds:
             self._add(self._finished(tree, steps, weights))
 
     def _one_sum(self, steps: NewtonTarget, rng: np.random.RandomState) -> NewtonTarget:
-        """Add the gradients of several outputs with random factors: what splits are judged by.
+        """Add the gradients of several outputs with random factors, to evaluate splits.
 
         Over the rounds all outputs have their turn. Leaves hold the steps of every output.
         """

@@ -1,10 +1,10 @@
-"""Gradients of surrogates at all training rows: what directions are drawn from.
+"""Sources: surrogates whose gradients at the training rows provide directions.
 
 A source is fitted by ``SOURCES[name](table, target, rng, n_jobs)``; its ``gradients(table, target,
 n_jobs)`` are of shape (n, d), in standardised coordinates, at the rows it was fitted on or at any
-others. Of several outputs, each row's gradient is that of one: its class, or all responses in turn.
-A user's own is passed in place of a name: :class:`ModelSource`, :class:`GivenGradients`, or any
-function of the same arguments.
+others. With several outputs, each row has the gradient of one output: its class, or the responses
+in turn. Users pass their own source in place of a name: :class:`ModelSource`,
+:class:`GivenGradients`, or any function of the same arguments.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from jarf.trees import (
 )
 
 # Surrogates of a Jacobian forest: their size, and the step of their differences in robust standard
-# deviations. Long steps average the noise of a forest out.
+# deviations. Long steps average out the noise of a forest.
 N_TREES = 30
 STEP = 1.5
 # The whitened source looks at this many principal components, the kernel at this many columns.
@@ -49,9 +49,9 @@ MAX_COMPONENTS = 200
 # No square matrix of more columns is formed, nor one of more columns than there are rows.
 MAX_SQUARE = 2000
 MAX_KERNEL_COLUMNS = 500
-# A third of the rows carries the kernel machine, within these limits.
+# The kernel machine uses a third of the rows, within these limits.
 KERNEL_ROWS = (300, 1000)
-# Gradients of more columns are kept with this many largest entries a row.
+# With more columns than this, only this many largest entries per row are kept.
 MAX_DENSE, MAX_ENTRIES = 64, 24
 
 
@@ -63,17 +63,17 @@ class Table:
     ----------
     Z : ndarray of shape (n, d), float32
     oblique : ndarray of shape (d,), bool
-        Columns that may be part of a direction: neither constant nor of two values.
+        Columns that may be part of a direction: more than two values.
     weights : ndarray of shape (n,)
     is_number : ndarray of shape (d,), bool
         Columns that are numbers, not encoded categories.
     mean, scale : ndarray of shape (d,)
-        What was subtracted, and divided by.
+        What standardisation subtracts and divides by.
     rows : ndarray of shape (n,)
-        The places of these rows among ``n_all``.
+        Numbers of these rows among ``n_all``.
     n_all : int
     step : float
-        How far apart surrogates are asked, in robust standard deviations.
+        Distance between the two probes, in robust standard deviations.
     """
 
     Z: np.ndarray
@@ -146,12 +146,12 @@ def grow_surrogate(Z, target: Target, weights, rng, n_jobs) -> Forest:
 
 
 def steps_of(Z: np.ndarray, step: float = STEP) -> np.ndarray:
-    """So many robust standard deviations, or enough to reach a discrete column's next value."""
+    """Return steps in robust standard deviations that reach a discrete column's next value."""
     return np.maximum(step * robust_scale(Z), 1.05 * value_gaps(Z))
 
 
 class Source(Protocol):
-    """A fitted surrogate that gives its gradients at any rows."""
+    """A fitted surrogate with gradients at any rows."""
 
     def gradients(self, table: Table, target: Target, n_jobs: int | None) -> np.ndarray: ...
 
@@ -185,7 +185,7 @@ class ForestSource:
 class WhitenedSource:
     """The same on principal components of unit variance, mapped back by the chain rule.
 
-    A forest on correlated columns cannot see directions of little variance; here it can.
+    A forest on correlated columns misses directions of small variance; here it finds them.
     """
 
     whiten: np.ndarray | None = None
@@ -245,7 +245,7 @@ def leading_components(Z: np.ndarray, n_components: int) -> tuple[np.ndarray, np
 
 
 def _spread_rows(Z: np.ndarray) -> np.ndarray:
-    """At most ``MAX_SQUARE`` rows, evenly spaced: tables are often sorted."""
+    """Return at most ``MAX_SQUARE`` evenly spaced rows, because tables are often sorted."""
     return Z[:: -(-len(Z) // MAX_SQUARE)]
 
 
@@ -279,11 +279,11 @@ class KernelSource:
 
 @dataclass(frozen=True, eq=False)
 class ModelSource:
-    """Gradients of a model of one's own.
+    """Gradients of a user's model.
 
-    The model is fitted on standardised columns and differentiated: by its ``input_gradients`` if
-    it has that method, by the exact kernel if it is a forest of scikit-learn, else by finite
-    differences, which ask it 2 d times for every row.
+    The model is fitted on standardised columns and differentiated: by its ``input_gradients`` if it
+    has that method, by the exact kernel if it is a forest of scikit-learn, otherwise by finite
+    differences, with 2 d predictions per row.
 
     Parameters
     ----------
@@ -334,13 +334,25 @@ class FittedModel:
 class GivenGradients:
     """Gradients that were computed elsewhere, in the units of the columns.
 
-    A race between such gradients and plain axes is honest only if they were made without the
+    A race between such gradients and plain axes is valid only if they were computed without the
     labels of the training rows.
 
     Parameters
     ----------
     values : ndarray of shape (n_samples, n_features)
         One row for each row that the forest is fitted on.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from jarf import JacobianForestRegressor
+    >>> from jarf.ensemble import Geometry, GivenGradients
+    >>> X = np.random.default_rng(0).normal(size=(200, 3))
+    >>> y = X[:, 0] + X[:, 1]
+    >>> known = GivenGradients(np.tile([1.0, 1.0, 0.0], (200, 1)))
+    >>> model = JacobianForestRegressor(10, geometry=Geometry("known", (known,)), random_state=0)
+    >>> model.fit(X, y).score(X, y) > 0.9
+    True
     """
 
     values: np.ndarray
@@ -349,11 +361,12 @@ class GivenGradients:
         shape, wanted = np.shape(self.values), (table.n_all, len(table.scale))
         if shape != wanted:
             raise ValueError(
-                f"GivenGradients have shape {shape}, but the forest is fitted on {wanted}: rows of "
-                "weight zero are left out, and more than surrogate_rows are sampled."
+                f"GivenGradients have shape {shape}, but the forest is fitted on {wanted}: rows "
+                "with zero weight are dropped, and tables of more than surrogate_rows rows are "
+                "sampled."
             )
         if not np.isfinite(self.values).all():
-            raise ValueError("GivenGradients hold NaN or infinity.")
+            raise ValueError("GivenGradients contain NaN or infinity.")
         return self
 
     def gradients(self, table: Table, target: Target, n_jobs) -> np.ndarray:
@@ -372,23 +385,23 @@ SOURCES: dict[str, Fit] = {
 def fit_sources(
     sources, table: Table, target: Target, seed: int, part: str, n_jobs
 ) -> dict[Any, Source]:
-    """Fit these surrogates, given by name or as they are.
+    """Fit these surrogates, given by name or as objects.
 
     Parameters
     ----------
     sources : iterable of str or callable
     table : Table
     target : Target
-        Several responses are brought to one scale.
+        Several responses are standardised.
     seed : int
     part : str
-        Names the part of the fit. Every source has a stream of random numbers of its own.
+        Name of the part of the fit. Every source has its own stream of random numbers.
     n_jobs : int
 
     Returns
     -------
     dict
-        The fitted sources, by what they were given as.
+        The fitted sources, keyed by what was passed.
     """
     fitted = {}
     for number, source in enumerate(dict.fromkeys(sources)):

@@ -28,7 +28,7 @@ _CONSTRAINTS = {
 
 @dataclass(frozen=True, eq=False)
 class SparseGrowth(Growth):
-    """Sparse sums of columns with random signs as candidates."""
+    """Grows trees with sparse signed sums of columns as candidates."""
 
     n_candidates: int
     mean_size: float
@@ -58,7 +58,7 @@ class _SPORF(BootstrapForest):
         )
 
     def _chances(self) -> np.ndarray:
-        """Chances of encoded columns: many levels raise a column's chance by their root only."""
+        """Return the weights of encoded columns; k levels raise a category's by sqrt(k)."""
         if not self._plain_axes.any():
             return np.empty(0)
         n_outputs = np.bincount(self.table_.encoded_columns_)
@@ -67,16 +67,18 @@ class _SPORF(BootstrapForest):
 
 @documented
 class SPORFClassifier(ForestClassifierMixin, _SPORF):
-    """SPORF [1]_: a node tries sparse sums of columns with random signs.
+    """SPORF: a node tries sparse sums of columns with random signs.
 
-    Departures: the authors tune number and density of the directions, and their R package sets
-    them to sqrt(d) and 3 / d; on the data we tried, twice as many and sparser ones, 2 / d, do
-    better, and they are the defaults. A direction's number of columns is drawn from a Poisson
-    distribution without zero, the limit of scattering non-zeros over a random matrix and dropping
-    its empty columns. Constant directions are not counted. Columns are put on one scale by default.
-    A column that is no number (see ``categorical_features``) is a direction by itself where it is
-    drawn first, and passed over otherwise; the chance to be drawn is one over the root of the
-    number of columns that a category is encoded in.
+    Differences from the published method: the authors tune the number and density of directions,
+    and their R package sets them to sqrt(d) and 3 / d; on the data we tried, twice as many and
+    sparser ones (2 / d) do better and are the defaults. A direction's number of columns is drawn
+    from a Poisson distribution without zero, the limit of scattering non-zeros over a random matrix
+    and dropping its empty columns. Constant directions are not counted. Columns are put on one
+    scale by default. A column that is not numeric (see ``categorical_features``) forms a direction
+    of its own if it is drawn first, and is skipped otherwise; a category encoded in k columns is
+    drawn with weight 1 / sqrt(k) per column.
+
+    The method was published in [1]_.
 
     Parameters
     ----------
@@ -168,10 +170,12 @@ class SPORFClassifier(ForestClassifierMixin, _SPORF):
 
 @documented
 class SPORFRegressor(ForestRegressorMixin, _SPORF):
-    """SPORF [1]_ with squared error: a node tries sparse sums of columns with random signs.
+    """SPORF with squared error: a node tries sparse sums of columns with random signs.
 
-    The paper is about classification; here as many directions as columns are tried, as random
-    forests do in regression. See :class:`SPORFClassifier` for the other departures.
+    The paper is about classification; here as many directions as columns are tried, as in
+    regression forests. See :class:`SPORFClassifier` for the other differences.
+
+    The method was published in [1]_.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
-"""From how many rows on a node is split: read from trees that were grown to the end.
+"""Tune ``min_samples_split`` by pruning trees that were fully grown.
 
-A tree whose nodes of fewer than s rows stay leaves is the whole tree, cut back. So pilots that were
-grown once tell what forests of every s would have answered, and their loss on held-out rows says
-which s is best: small where labels are clean, large where they are noise.
+A tree with ``min_samples_split=s`` is the fully grown tree, pruned. So pilots that were grown once
+give the predictions of forests for every s, and their loss on held-out rows shows which s is best:
+small for clean labels, large for noisy ones.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ SIZES = (2, 5, 10, 20, 40, 80)
 
 
 class Answers(NamedTuple):
-    """What some trees answer at some rows."""
+    """Predictions of some trees at some rows."""
 
     sums: np.ndarray  # (n_rows, n_outputs): over the trees
     squares: np.ndarray  # (n_rows,): squared lengths of the single answers, summed
@@ -29,18 +29,19 @@ class Answers(NamedTuple):
 
 
 def answers_of(values: np.ndarray) -> Answers:
-    """Add answers of shape (n_rows, n_trees, n_outputs) over the trees."""
+    """Sum predictions of shape (n_rows, n_trees, n_outputs) over the trees."""
     return Answers(values.sum(axis=1), np.einsum("ijk,ijk->i", values, values))
 
 
 class CutBack:
-    """Trees as they were if small nodes had stayed leaves.
+    """Trees pruned so that small nodes are leaves.
 
     Parameters
     ----------
     forest : Forest
     n_rows : float
-        Rows that each of its trees saw. A node has the share of them that it has of the weight.
+        Rows that each of its trees saw. The rows of a node are estimated from its share of the
+        weight.
     """
 
     def __init__(self, forest: Forest, n_rows: float):
@@ -50,7 +51,7 @@ class CutBack:
         self.values = _node_values(forest, self.levels)
 
     def stops(self, size: int) -> np.ndarray:
-        """Find, for every node, where rows on their way to it stop: there, or further up."""
+        """Find, for every node, the pruned leaf that contains it."""
         stops = np.arange(len(self.nodes))
         for inner in self.levels:
             small = inner[self.n_rows[inner] < size]
@@ -59,7 +60,7 @@ class CutBack:
         return stops
 
     def answers(self, leaves: np.ndarray, size: int) -> Answers:
-        """Answer for rows that reach these leaves, (n_rows, n_trees), of the whole trees."""
+        """Predict for rows that reach these leaves, (n_rows, n_trees), of the unpruned trees."""
         return answers_of(self.values[self.stops(size)[leaves]])
 
 
@@ -89,7 +90,7 @@ def choose_size(
     *,
     clearly: bool = False,
 ) -> tuple[int, dict[int, float]]:
-    """Choose the size of the least mean loss; once one is clearly worse, no larger one is tried.
+    """Choose the size with the lowest mean loss; stop when a size is clearly worse.
 
     Parameters
     ----------
@@ -99,7 +100,7 @@ def choose_size(
     sizes : sequence of int
         Ascending.
     clearly : bool, default=False
-        Whether the first size stays unless it is clearly beaten.
+        Whether to keep the first size unless another is clearly better.
 
     Returns
     -------

@@ -1,7 +1,7 @@
-"""XGBoost's JSON, checked field by field: its own reader trusts what it reads.
+"""XGBoost's JSON, checked field by field, because XGBoost's own reader does not check it.
 
-An index that leads astray, a wrong number of a tree or a forged list of categories can crash
-XGBoost. So every field is known, is what our models have there, and is written anew.
+An index out of range, a wrong tree number or a forged list of categories can crash XGBoost. So
+every field must be known and have a value that our models can have, and is written again.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from jarf.export._checks import check_children, require
 from jarf.export._members import UnsoundFile
 
 NO_PARENT = 2**31 - 1
-# Objectives and their settings. Those of classifiers give probabilities; only "multi:softprob"
-# has an output per class. All other objectives are refused.
+# Objectives and their settings. Those of classifiers give probabilities; only "multi:softprob" has
+# one output per class. All other objectives are rejected.
 _PROBABILITIES = {
     "binary:logistic": "reg_loss_param",
     "reg:logistic": "reg_loss_param",
@@ -43,7 +43,7 @@ _EMPTY = ("categories", "categories_nodes", "categories_segments", "categories_s
 
 
 def checked_booster(content: bytes, classifies: bool) -> bytes:
-    """Return the same model as JSON that XGBoost can read without harm.
+    """Return the same model as JSON that XGBoost can read safely.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def _check_objective(found: Any, classifies: bool, n_groups: int, scores: np.nda
 
 
 def _known_attributes(attributes: Any, model: dict[str, Any]) -> dict[str, str]:
-    """Keep what XGBoost itself reads; the best round, if there is one, is one of its rounds."""
+    """Keep the attributes that XGBoost reads; the best round, if any, must be one of its rounds."""
     _check_texts(attributes)
     best, n_rounds = attributes.get("best_iteration", "0"), len(model["iteration_indptr"]) - 1
     require(0 <= int(best) < max(1, n_rounds), "XGBoost's best round is none of its rounds")
@@ -145,7 +145,7 @@ def _check_facts(facts: dict[str, Any]) -> tuple[int, int, np.ndarray]:
 
 
 def _check_model(booster: dict[str, Any], n_features: int, n_groups: int) -> np.ndarray:
-    """Check the trees; return the largest score of each class that they can add up to."""
+    """Check the trees; return the largest score that they can reach for each class."""
     _check_keys(booster, {"model", "name"})
     require(booster["name"] == "gbtree", "XGBoost's booster is not gbtree")
     model = booster["model"]
@@ -171,7 +171,7 @@ def _check_model(booster: dict[str, Any], n_features: int, n_groups: int) -> np.
 
 
 def _check_tree(tree: dict[str, Any], number: int, n_features: int) -> float:
-    """Check one tree; return its largest leaf, without its sign."""
+    """Check one tree; return its largest absolute leaf value."""
     _check_keys(tree, {*_INTEGERS, *_FLAGS, *_NUMBERS, *_EMPTY, "id", "tree_param"})
     require(type(tree["id"]) is int and tree["id"] == number, "XGBoost's tree has another number")
     require(all(tree[name] == [] for name in _EMPTY), "XGBoost's tree has categories")

@@ -1,4 +1,4 @@
-"""What must hold of arrays that came out of a file before anything walks them."""
+"""Checks of arrays that were read from a file, before anything uses them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LARGEST_LOG, LARGEST_SUM = 700.0, 1e307
 
 
 def require(holds: Any, what: str) -> None:
-    """Refuse the file unless something holds."""
+    """Reject the file unless a condition holds."""
     if not holds:
         raise UnsoundFile(what)
 
@@ -59,12 +59,12 @@ def check_field(owner: str, name: str, value: Any, kinds: str) -> None:
 
 
 def check_children(left, right, is_leaf, starts, what: str) -> None:
-    """Every inner node has two children behind it in its own tree: no cycles, no way out.
+    """Check that every inner node has two later children in its own tree: no cycles, no way out.
 
     Parameters
     ----------
     left, right : ndarray of shape (n_nodes,)
-        Numbers that count through all trees; not looked at where ``is_leaf``.
+        Node numbers, counted through all trees; ignored where ``is_leaf``.
     is_leaf : ndarray of shape (n_nodes,) of bool
     starts : ndarray of shape (n_trees,)
         The first node of every tree.
@@ -83,7 +83,7 @@ def check_children(left, right, is_leaf, starts, what: str) -> None:
 
 
 def node_depths(left, right, is_leaf, starts, what: str) -> np.ndarray:
-    """Depth of every node of checked trees; nodes with two parents, or none, are refused.
+    """Return the depth of every node; nodes with two parents, or none, are rejected.
 
     Parameters
     ----------
@@ -109,9 +109,9 @@ def node_depths(left, right, is_leaf, starts, what: str) -> np.ndarray:
 
 
 def check_shares(values: np.ndarray, what: str) -> None:
-    """Check that rows are probabilities: none negative, and their sum is one."""
+    """Check that rows are probabilities: non-negative, with sum one."""
     fine = (values >= 0).all() and (np.abs(values.sum(axis=-1) - 1.0) <= 1e-6).all()
-    require(fine, f"{what}: shares of classes that are no probabilities")
+    require(fine, f"{what}: class shares that are not probabilities")
 
 
 def check_forest(forest: Forest) -> None:

@@ -1,7 +1,7 @@
-"""Python values as JSON beside raw arrays, and back: nothing but data comes out.
+"""Python values as JSON and raw arrays, and back: only data can result.
 
-Scalars, texts and lists are JSON's own. Everything else is a one-entry object whose key says
-what it is; ``{"object": name, "state": ...}`` is only ever one of the classes handed in.
+Scalars, texts and lists are JSON's own. Everything else is an object with one entry whose key is
+its type; ``{"object": name, "state": ...}`` can only be one of the given classes.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from scipy.sparse import csr_array
 from jarf.export._members import Budget, UnsoundFile
 
 DTYPES = ("bool", "int8", "uint8", "int32", "int64", "uint64", "float32", "float64")
-# What a list, a dictionary or a tuple takes, and each of its entries, at most.
+# Maximum memory of a list, a dictionary or a tuple, and of each entry.
 _CONTAINER, _ENTRY = 80, 100
-# An array without values may still say that it is this wide.
+# Maximum size of any dimension of an array without values.
 _WIDEST_EMPTY = 2**20
 _ODD_FLOATS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
 
 class CannotWrite(TypeError):
-    """A value that a model file has no words for."""
+    """A value that a model file cannot represent."""
 
 
 class Writer:
-    """Turns values into JSON and collects the arrays they hold.
+    """Converts values to JSON and collects the arrays they contain.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class Writer:
             return {kind: texts, "shape": list(array.shape)}
         if array.dtype.name not in DTYPES:
             raise CannotWrite(f"an array of {array.dtype}")
-        # The order in memory is kept: products of matrices round by it.
+        # The memory order is kept: matrix products round differently otherwise.
         columns_first = array.ndim == 2 and abs(array.strides[0]) < abs(array.strides[1])
         order: Literal["F", "C"] = "F" if columns_first else "C"
         plain = array.astype(array.dtype.newbyteorder("<"), copy=False)
@@ -96,15 +96,15 @@ class Writer:
 
 
 class Reader:
-    """Turns JSON and members back into values.
+    """Converts JSON and members back to values.
 
     Parameters
     ----------
     members : dict of str to bytes
     build : callable
-        ``build(name, state, budget) -> object`` of a known class; refuses any other.
+        ``build(name, state, budget) -> object`` of a known class; rejects any other.
     budget : Budget, default=None
-        Spent on everything that is built, each time that it is built.
+        Charged for everything that is built, each time that it is built.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Missing numbers filled from each other, as ONNX operators."""
+"""Imputation of missing numbers as ONNX operators."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from jarf.table import N_FOREST_SWEEPS, N_SWEEPS, ForestFill, LinearFill
 
 
 def filling_graph(graph: Graph, filling: LinearFill, values: str) -> str:
-    """Fill the missing numbers of doubles (n_rows, n_columns); rows without any cost nothing.
+    """Impute missing numbers in doubles (n_rows, n_columns); complete rows cost nothing.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def _guess(graph: Graph, filling: LinearFill, values: str, missing: str) -> str:
 
 
 def _regressed(graph: Graph, filling: LinearFill, start: str, missing: str) -> str:
-    """Sweep over the columns: a missing one becomes its regression on all others."""
+    """Sweep over the columns: a missing value becomes its regression on all others."""
     d = len(filling.mean)
     weights = graph.constant(np.tile(filling.weights.T[:, :, None], (N_SWEEPS, 1, 1)))
     places = graph.constant(np.tile(np.eye(d, dtype=bool)[:, None, :], (N_SWEEPS, 1, 1)))
@@ -68,7 +68,7 @@ def _regressed(graph: Graph, filling: LinearFill, start: str, missing: str) -> s
 
 
 def _improved(graph: Graph, filling: ForestFill, start: str, missing: str) -> str:
-    """Sweep over the columns that have a forest: a missing one becomes its forest's answer."""
+    """Sweep over the columns with a forest: a missing value becomes its prediction."""
     d = len(filling.mean)
 
     def step(before: str, _: str) -> str:

@@ -1,4 +1,4 @@
-"""A small builder of ONNX graphs: constants, nodes and the names that tie them together."""
+"""A small builder of ONNX graphs: constants, nodes and their names."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ IR_VERSION = 8
 
 
 def import_onnx() -> Any:
-    """Import onnx, or say how to get it."""
+    """Import onnx, or raise an error that says how to install it."""
     try:
         import onnx
     except ImportError as error:
@@ -40,7 +40,7 @@ class Graph:
         return f"jarf/{stem}_{self._count}"
 
     def constant(self, values: Any, dtype: Any = None) -> str:
-        """Add a constant tensor; strings are welcome."""
+        """Add a constant tensor; strings are allowed."""
         array = np.asarray(values, dtype=dtype)
         name = self.name("constant")
         if array.dtype.kind in "UO":
@@ -56,7 +56,9 @@ class Graph:
         return name
 
     def input(self, name: str, kind: str, width: int) -> str:
-        """Add an input of any number of rows; ``kind`` is "double" or "string"."""
+        """Add an input of any number of rows, once; ``kind`` is "double" or "string"."""
+        if any(known.name == name for known in self.inputs):
+            return name
         element = getattr(self.onnx.TensorProto, kind.upper())
         info = self.onnx.helper.make_tensor_value_info(name, element, [None, width])
         self.inputs.append(info)
@@ -65,7 +67,7 @@ class Graph:
     def add(self, operator: str, *inputs: str, name: str | None = None, **attributes: Any) -> str:
         """Add a node with one output."""
         output = self.name(operator) if name is None else name
-        # Named: optimizers of onnxruntime derive names of their own from that of a node.
+        # Nodes need names: optimizers of onnxruntime derive new names from them.
         self.nodes.append(
             self.onnx.helper.make_node(operator, list(inputs), [output], name=output, **attributes)
         )
@@ -85,7 +87,7 @@ class Graph:
 
     @contextmanager
     def _inside(self) -> Iterator[list[Any]]:
-        """Collect the nodes that are added meanwhile, for the body of a loop or a branch."""
+        """Collect the nodes added inside the block, for the body of a loop or a branch."""
         outer, self.nodes = self.nodes, []
         try:
             yield self.nodes
@@ -108,7 +110,7 @@ class Graph:
             Constants.
         step : callable
             ``step(before, *slices) -> after``: adds the nodes of one step and returns the new
-            value's name. It may use whatever the graph holds outside.
+            value's name. It may use any value of the outer graph.
 
         Returns
         -------
@@ -129,7 +131,7 @@ class Graph:
         return self.add("Scan", start, *sliced, num_scan_inputs=len(sliced), body=graph)
 
     def when(self, condition: str, then: Callable[[], str], otherwise: str, kind: str) -> str:
-        """Add a branch: what ``then()`` adds and returns, or the value ``otherwise``."""
+        """Add a branch: the nodes that ``then()`` adds, or the value ``otherwise``."""
         element = getattr(self.onnx.TensorProto, kind.upper())
         branches = {}
         for name, make in (

@@ -1,4 +1,4 @@
-"""How objects of a known class are taken apart and put together again."""
+"""How objects of a known class are stored and restored."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from jarf._sklearn import validate_params
 from jarf.export._checks import check_field, require
 from jarf.export._members import Budget, UnsoundFile
 
-# Parameters that belong to the machine, not to the model.
+# Parameters that depend on the machine, not on the model.
 _NOT_KEPT = ("n_jobs", "callbacks")
 # Bytes that an object takes beside its arrays, at most.
 _OBJECT = 8192
@@ -21,13 +21,13 @@ _OBJECT = 8192
 
 @dataclass(frozen=True)
 class Kind:
-    """A plain class: its attributes by name, and what each must be.
+    """A plain class: its attributes by name, and the allowed types of each.
 
     Parameters
     ----------
     cls : type
     fields : dict of str to str
-        Name of an attribute -> kinds it may be of, divided by "|"; see ``check_field``.
+        Name of an attribute -> allowed kinds, separated by "|"; see ``check_field``.
     check : callable, default=None
         Called with the finished object.
     optional : set of str, default=()
@@ -55,7 +55,7 @@ class Kind:
         return made
 
     def is_whole(self, state: dict[str, Any]) -> bool:
-        """Whether there is more to check than single attributes."""
+        """Check the object as a whole, beyond single attributes."""
         return True
 
     def check_state(self, state: dict[str, Any]) -> None:
@@ -78,9 +78,9 @@ class Kind:
 
 @dataclass(frozen=True)
 class EstimatorKind(Kind):
-    """An estimator: parameters for its constructor, and attributes that fit had set.
+    """An estimator: parameters of its constructor, and attributes set by ``fit``.
 
-    Parameters that a model file has no words for are left at their defaults.
+    Parameters that a model file cannot represent are left at their defaults.
     """
 
     writable: Callable[[Any], bool] = lambda value: True
@@ -93,7 +93,7 @@ class EstimatorKind(Kind):
         return {k: v for k, v in found.items() if k in known and self.writable(v)}
 
     def known_params(self) -> set[str]:
-        """Names of the parameters that are kept; XGBoost takes any others beside its own."""
+        """Return the names of the parameters that are kept; XGBoost accepts arbitrary others."""
         return set(self.cls().get_params(deep=False)) - set(_NOT_KEPT)
 
     def check_state(self, state: dict[str, Any]) -> None:
@@ -118,20 +118,19 @@ class EstimatorKind(Kind):
 
 
 _WAYS_OUT = {
-    "Pipeline": "Hand over its last step, pipeline[-1], and apply the steps before it yourself. "
-    "The estimators of this library read tables as they come: they need no scaler, encoder or "
-    "imputer before them.",
-    "CalibratedClassifierCV": "It holds one model per fold: hand over "
+    "Pipeline": "Pass its last step, pipeline[-1], and apply the preceding steps yourself. The "
+    "estimators of this library accept raw tables: they need no scaler, encoder or imputer.",
+    "CalibratedClassifierCV": "It holds one model per fold: pass "
     "calibrated.calibrated_classifiers_[k].estimator for each k and average their calibrated "
-    "probabilities yourself; or fit one model and keep its calibration apart.",
+    "probabilities yourself; or fit one model and store its calibration separately.",
     "GridSearchCV": "Hand over its best_estimator_.",
     "RandomizedSearchCV": "Hand over its best_estimator_.",
-    "TransformedTargetRegressor": "Hand over its regressor_ and undo the transformation yourself.",
+    "TransformedTargetRegressor": "Pass its regressor_ and invert the transformation yourself.",
 }
 
 
 def refuse_wrapper(model: Any, what: str) -> None:
-    """Refuse scikit-learn's estimators around a model, and say what to hand over instead."""
+    """Reject scikit-learn's wrappers around a model, and say what to pass instead."""
     name = type(model).__name__
     if name in _WAYS_OUT and type(model).__module__.startswith("sklearn."):
         raise TypeError(f"A {name} cannot be {what}. {_WAYS_OUT[name]}")

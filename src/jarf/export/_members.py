@@ -13,16 +13,16 @@ from jarf._files import atomic_write
 MANIFEST = "manifest.json"
 FORMAT, VERSION = "jarf model", 2
 MAX_MEMBERS = 10_000
-# Of all members unpacked, and again of everything that is built from them.
+# Limit of all members unpacked, and separately of everything built from them.
 MAX_BYTES = 2**31
 
 
 class UnsoundFile(ValueError):
-    """A model file that is damaged, was changed, or was never one."""
+    """A file that is damaged, was changed, or is not a model file."""
 
 
 class Budget:
-    """The memory that a file may take, spent before it is taken.
+    """The memory that a file may use, charged before it is allocated.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class Budget:
         self.max_bytes, self.left = max_bytes, max_bytes
 
     def spend(self, n_bytes: int) -> None:
-        """Refuse the file if it asks for more than is left."""
+        """Reject the file if it needs more than is left."""
         self.left -= n_bytes
         if self.left < 0:
             raise UnsoundFile(
@@ -42,7 +42,7 @@ class Budget:
             )
 
     def spend_json(self, text: bytes) -> None:
-        """Spend what the Python objects of a JSON text take at most."""
+        """Charge the maximum memory of the Python objects of a JSON text."""
         costs = {b",": 40, b"[": 112, b"{": 240, b'"': 32}
         self.spend(len(text) + sum(cost * text.count(sign) for sign, cost in costs.items()))
 
@@ -54,7 +54,7 @@ def write_members(path: Any, manifest: dict[str, Any], members: dict[str, bytes]
     ----------
     path : str or Path
     manifest : dict
-        Anything JSON can say.
+        Any JSON value.
     members : dict of str to bytes
 
     Returns
@@ -81,14 +81,13 @@ def write_members(path: Any, manifest: dict[str, Any], members: dict[str, bytes]
 
 
 def read_members(stream: Any, budget: Budget, sha256: str | None = None):
-    """Read an archive that :func:`write_members` wrote, and refuse any other.
+    """Read an archive that :func:`write_members` wrote, and reject any other.
 
     Parameters
     ----------
     stream : binary file; without ``sha256``, a path will do
     budget : Budget
-        The members together, unpacked, may be as large as all of it; the manifest's values are
-        spent from it.
+        Limits the total size of the unpacked members; the manifest's values are charged to it.
     sha256 : str or None, default=None
         What the whole file must hash to.
 
@@ -107,7 +106,7 @@ def read_members(stream: Any, budget: Budget, sha256: str | None = None):
             raise UnsoundFile(f"it has {len(infos)} members, more than {MAX_MEMBERS}")
         packed = {info.compress_type for info in infos}
         if not packed <= {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
-            raise UnsoundFile("it is packed in a way that model files are not")
+            raise UnsoundFile("it uses a compression that model files do not have")
         total = sum(info.file_size for info in infos)
         if total > budget.max_bytes:
             raise UnsoundFile(
@@ -134,7 +133,7 @@ def read_members(stream: Any, budget: Budget, sha256: str | None = None):
 
 def _check_header(manifest: Any, names: set[str]) -> None:
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
-        raise UnsoundFile("it is no model file of this library")
+        raise UnsoundFile("it is not a model file of this library")
     if manifest.get("version") != VERSION:
         raise UnsoundFile(
             f"its format is version {manifest.get('version')}, this library reads {VERSION}"
@@ -144,11 +143,11 @@ def _check_header(manifest: Any, names: set[str]) -> None:
 
 
 def _read(archive: zipfile.ZipFile, name: str, size: int) -> bytes:
-    """Unpack exactly ``size`` bytes, whatever the archive promises."""
+    """Unpack exactly ``size`` bytes, whatever the archive declares."""
     with archive.open(name) as stream:
         content = stream.read(size + 1)
     if len(content) != size:
-        raise UnsoundFile(f"its member {name!r} is not of the size that was promised")
+        raise UnsoundFile(f"its member {name!r} does not have the size that the archive declares")
     return content
 
 

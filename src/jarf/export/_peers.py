@@ -30,7 +30,7 @@ _TREE, _BOOSTER = 8192, 2**16
 
 @dataclass(frozen=True)
 class ForestKind(EstimatorKind):
-    """scikit-learn's forests: the nodes of all trees in one array a field."""
+    """scikit-learn's forests: the nodes of all trees in one array per field."""
 
     def state(self, value: Any) -> dict[str, Any]:
         state = super().state(value)
@@ -61,7 +61,7 @@ class ForestKind(EstimatorKind):
 
 
 def _grown(forest: Any, arrays: dict[str, np.ndarray]) -> list[Any]:
-    """Put scikit-learn's trees together again, checked first: its walk checks nothing."""
+    """Restore scikit-learn's trees after checking them: scikit-learn itself checks nothing."""
     require(set(arrays) == {"sizes", "values", *_NODE_FIELDS}, "trees with other fields")
     template = DecisionTreeRegressor(max_depth=1).fit([[0.0], [1.0]], [0.0, 1.0]).tree_
     layout = template.__getstate__()["nodes"].dtype
@@ -131,7 +131,7 @@ def _checked_depths(nodes: np.ndarray, sizes: np.ndarray, n_features: int) -> np
 
 
 def check_sklearn(forest: Any) -> None:
-    """Check what is left of a scikit-learn forest once its trees are."""
+    """Check the rest of a scikit-learn forest, after its trees."""
     check_names(forest)
     classifies = is_classifier(forest)
     require(classifies == hasattr(forest, "classes_"), "classes are missing, or too many")

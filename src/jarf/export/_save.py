@@ -16,7 +16,11 @@ from jarf._sklearn import is_classifier
 from jarf.ensemble import (
     JacobianBoostingClassifier,
     JacobianBoostingRegressor,
+    JacobianEnsembleClassifier,
+    JacobianEnsembleRegressor,
     JacobianFeatures,
+    JacobianKernelClassifier,
+    JacobianKernelRegressor,
     JARFClassifier,
     JARFRegressor,
     PerTreeForest,
@@ -45,12 +49,12 @@ _DAMAGE = (
 
 
 def save(model, path) -> str:
-    """Write a fitted model to a file that can be loaded without trusting it.
+    """Write a fitted model to a file that is safe to load from untrusted sources.
 
-    The file is a zip archive of raw arrays and a JSON manifest with the SHA-256 of each. Fitted
-    parts that predict are kept, all bits of them. Not kept are the surrogate (only ``fit`` needs
-    it), ``n_jobs``, and parameters that JSON and arrays cannot say (a random generator, a
-    surrogate of an unlisted class, a function): those are at their defaults after loading.
+    The file is a zip archive of raw arrays and a JSON manifest with the SHA-256 of each. Everything
+    needed for prediction is kept bit by bit. Not kept are the surrogate (only ``fit`` needs it),
+    ``n_jobs``, and parameters that JSON and arrays cannot represent (a random generator, a
+    surrogate of an unlisted class, a function): they have their defaults after loading.
 
     Parameters
     ----------
@@ -62,8 +66,8 @@ def save(model, path) -> str:
     Returns
     -------
     str
-        SHA-256 of the file in hexadecimal: keep it apart from the file and hand it to
-        :func:`load` to be sure that it is this file.
+        SHA-256 of the file in hexadecimal: store it separately and pass it to :func:`load` to
+        verify that it is the same file.
 
     Examples
     --------
@@ -81,6 +85,12 @@ def save(model, path) -> str:
     check_is_fitted(model)
     if describe(model) is None:
         raise TypeError(f"{type(model).__name__} is not an estimator that a model file can hold.")
+    for name, member in getattr(model, "members_", {}).items():
+        if describe(member) is None:
+            raise TypeError(
+                f"The member {name!r} of the ensemble, {type(member).__name__}, cannot be saved. "
+                "Fit the ensemble with members of this library only."
+            )
     writer = Writer(describe)
     try:
         content = writer.encode(model)
@@ -96,13 +106,12 @@ def save(model, path) -> str:
 
 
 def load(path, *, sha256=None, max_bytes=MAX_BYTES) -> Any:
-    """Read a model that :func:`save` wrote; refuse anything else.
+    """Read a model that :func:`save` wrote; reject anything else.
 
-    Nothing in the file is run. Only listed classes are made, every array is checked for type,
-    shape and finite values, and trees for children that lie inside their tree and behind their
-    parents. A damaged, changed or hostile file raises ``ValueError``; a file that cannot be opened,
-    ``OSError`` (``FileNotFoundError`` if there is none). That the file is *the* model
-    you expect is another matter: only ``sha256`` tells.
+    No code in the file is run. Only listed classes are created; every array is checked for type,
+    shape and finite values, and every tree for valid children. A damaged, changed or hostile file
+    raises ``ValueError``; a file that cannot be opened, ``OSError`` (``FileNotFoundError`` if there
+    is none). Only ``sha256`` verifies that the file is the model you expect.
 
     Parameters
     ----------
@@ -110,8 +119,8 @@ def load(path, *, sha256=None, max_bytes=MAX_BYTES) -> Any:
     sha256 : str, default=None
         What :func:`save` returned.
     max_bytes : int, default=2**31
-        Refuse files that unpack to more, or that ask for more memory to be built: each limit
-        holds on its own.
+        Reject files that unpack to more, or whose objects need more memory; each limit applies
+        separately.
 
     Returns
     -------
@@ -130,13 +139,18 @@ def load(path, *, sha256=None, max_bytes=MAX_BYTES) -> Any:
 
 
 def _check_sound(model: Any) -> None:
-    """Check that the parts of a loaded estimator fit together, and let it answer once."""
+    """Check that the parts of a loaded estimator fit together, and predict once."""
     require(hasattr(model, "n_features_in_"), "it holds no fitted estimator")
     table = model.table_
     require(len(table.fill_values_) == model.n_features_in_, "the table has other columns")
+    if isinstance(model, JacobianEnsembleClassifier | JacobianEnsembleRegressor):
+        _check_members(model)
+        return
     if isinstance(model, TreeEnsemble):
         _check_forest_model(model)
-    elif not isinstance(model, JacobianFeatures):
+    elif not isinstance(
+        model, JacobianFeatures | JacobianKernelClassifier | JacobianKernelRegressor
+    ):
         _check_mapped(model)
     if not isinstance(model, JacobianPreconditioner | JacobianFeatures):
         n_outputs = getattr(model, "n_outputs_", 1)
@@ -146,6 +160,23 @@ def _check_sound(model: Any) -> None:
         require(np.isfinite(found).all(), "its predictions are not finite")
         if hasattr(model, "classes_"):
             check_shares(found, "its predictions")
+
+
+def _check_members(model: Any) -> None:
+    """Check that an ensemble's members are sound, of its columns and of its classes."""
+    classifies = is_classifier(model)
+    require(classifies == hasattr(model, "classes_"), "classes are missing, or too many")
+    for member in model.members_.values():
+        require(hasattr(member, "table_"), "a member is not fitted")
+        nested = isinstance(member, JacobianEnsembleClassifier | JacobianEnsembleRegressor)
+        require(not nested, "an ensemble within an ensemble")
+        require(is_classifier(member) == classifies, "a member is of another task")
+        require(member.n_features_in_ == model.n_features_in_, "a member is of other columns")
+        _check_sound(member)
+        if classifies:
+            codes = np.arange(len(model.classes_))  # members see numbers of classes
+            fine = member.classes_.dtype.kind in "iu" and np.isin(member.classes_, codes).all()
+            require(fine, "a member is of other classes")
 
 
 def _check_forest_model(model: Any) -> None:

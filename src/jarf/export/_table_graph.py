@@ -13,12 +13,12 @@ from jarf.export._graph import Graph
 from jarf.inspection import column_names
 from jarf.table import Levels, Numbers, OneHot, Ordered, TableEncoder, TargetMeans
 
-# How a missing text is written: ONNX's strings have no sign for it.
+# Stands for missing text, which ONNX strings cannot represent.
 MISSING_TEXT = ""
 
 
 def has_text(table: TableEncoder) -> bool:
-    """Whether any column holds text, so that every column is an input of its own."""
+    """Return whether any column holds text, so that every column is a separate input."""
     return any(_is_text(part) for part in table.parts()) if table.levels_ else False
 
 
@@ -27,7 +27,7 @@ def _is_text(part: Any) -> bool:
 
 
 def table_graph(graph: Graph, model: Any) -> str:
-    """Add inputs and encoding; return the name of the encoded (n_rows, n_outputs) doubles.
+    """Add inputs and encoding; return the name of the encoded (n_rows, n_encoded) doubles.
 
     Parameters
     ----------
@@ -64,14 +64,14 @@ def table_graph(graph: Graph, model: Any) -> str:
 
 
 def _rounded(graph: Graph, model: Any, column: str) -> str:
-    """Round numbers to float32 where the model reads them so."""
+    """Round numbers to float32 if the model does."""
     if not isinstance(model, TreeEnsemble):
         return column
     return graph.cast(graph.cast(column, "float"), "double")
 
 
 def _numbers(graph: Graph, table: TableEncoder, rows: str) -> str:
-    """Fill a table of numbers that missed none in training."""
+    """Impute a table of numbers that had no missing values in training."""
     if table.filling_ is None:
         return _filled(graph, rows, table.fill_values_)
     return filling_graph(graph, table.filling_, rows)

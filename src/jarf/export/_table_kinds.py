@@ -1,4 +1,4 @@
-"""The table encoder and its parts in a model file, and what must hold of them."""
+"""The table encoder and its parts in a model file, and their checks."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ def table_kinds() -> list[Kind]:
 
 
 class _TableKind(Kind):
-    """Which outputs there are is worked out from the parts, not read."""
+    """The encoded columns are derived from the parts, not read from the file."""
 
     def state(self, value: TableEncoder) -> dict[str, Any]:
         state = value.state()
         return {field.name: getattr(state, field.name) for field in fields(state)}
 
     def cost(self, state: dict[str, Any]) -> int:
-        return super().cost(state) + 8 * bytes_of(state)  # kinds and columns of the outputs
+        return super().cost(state) + 8 * bytes_of(state)  # kinds and columns of the encoded columns
 
     def make(self, state: dict[str, Any]) -> TableEncoder:
         found = TableState(**state)

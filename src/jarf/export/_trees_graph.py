@@ -13,7 +13,7 @@ from jarf.geometry import FARTHEST, LinearMap
 from jarf.inspection import Trees
 from jarf.trees import Forest
 
-# The trees of one operator, and the projected columns that exist at a time, at most.
+# Maximum number of trees per operator, and of projected columns at a time.
 MAX_TREES, MAX_PROJECTIONS = 64, 512
 # Directions are added up loading by loading where their columns are more than this many times their
 # loadings; a matrix product, which multiplies by the zeros too, is faster elsewhere.
@@ -28,10 +28,10 @@ def trees_graph(graph: Graph, trees: Trees, encoded: str, centred: bool) -> str:
     graph : Graph
     trees : Trees
     encoded : str
-        The table's outputs, doubles.
+        The encoded columns, doubles.
     centred : bool
-        Whether leaf values are responses. Leaves are float32 and added in float32: of responses
-        far from zero only the distance from their median goes through the trees.
+        Whether leaf values are responses. Leaves are float32 and added in float32: so the median of
+        the responses is subtracted from them and added back in double precision.
 
     Returns
     -------
@@ -58,7 +58,7 @@ def trees_graph(graph: Graph, trees: Trees, encoded: str, centred: bool) -> str:
 
 
 def _centre(trees: Trees) -> np.ndarray:
-    """Median leaf value of each output: a few leaves far away do not move it."""
+    """Return the median leaf value of each output, which is robust to outliers."""
     return np.median(np.concatenate([part.forest.values for part in trees.parts]), axis=0)
 
 
@@ -110,7 +110,7 @@ def _chunk(
     walked, leaves = _walked(forest, trees, feature)
     weights = (forest.values[leaves.rows] - centre).astype(np.float32)
     said = weights != 0
-    said[~said.any(axis=1), 0] = True  # every leaf says something
+    said[~said.any(axis=1), 0] = True  # every leaf needs a value
     at, target = np.nonzero(said)
     return _ensemble(graph, rows, walked, leaves, at, target, weights[at, target], weights.shape[1])
 

@@ -1,4 +1,4 @@
-"""EJOP -> geometry: the preconditioner and the linear map it makes.
+"""EJOP -> geometry: the preconditioner and its linear map.
 
 Names outside ``__all__`` are shared with other folders and may change between releases.
 """

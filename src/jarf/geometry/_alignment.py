@@ -1,4 +1,4 @@
-"""Do directions lie in the leading eigenspace of the EJOP?"""
+"""Alignment of directions with the leading eigenspace of the EJOP."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse, stats
 
 MAX_K = 20
-# Of more normals than this a random sample is looked at.
+# If there are more normals than this, a random sample is used.
 MAX_NORMALS = 100_000
 
 
@@ -49,10 +49,10 @@ def random_alignment(d: int, max_k: int = MAX_K) -> np.ndarray:
 
 
 def normals_alignment(normals, scale, eigenvectors, mixed, max_k=MAX_K, seed=0) -> np.ndarray:
-    """Alignment of cuts with eigenvectors that are in standard deviations.
+    """Return the alignment of cuts with eigenvectors given in standard deviations.
 
-    Only columns that H mixes count: normals are cut to them, and cuts that use none of them are
-    left out.
+    Only columns that H mixes count: normals are restricted to them, and cuts that use none of them
+    are left out.
 
     Parameters
     ----------
@@ -87,11 +87,11 @@ def _unit_rows(matrix: Any) -> Any:
 def eigenvector_alignment(
     first: np.ndarray, second: np.ndarray, k: int = 10
 ) -> tuple[float, float]:
-    """How alike two sets of leading eigenvectors are, in two readings.
+    """Return the similarity of two sets of leading eigenvectors, by two measures.
 
     The mean absolute cosine between the i-th vectors of both, i = 1..k (the paper's wording), and
-    the mean cosine of the principal angles between two spans, which forgives a change of order.
-    The spans are of k vectors too, but of d / 2 at most: all d would always agree.
+    the mean cosine of the principal angles between two spans, which does not depend on their order.
+    The spans have k vectors too, but at most d / 2: all d would always agree.
     """
     pairs = (first[:, :k] * second[:, :k]).sum(axis=0)
     few = min(k, max(len(first) // 2, 1))

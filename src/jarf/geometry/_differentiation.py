@@ -1,4 +1,4 @@
-"""The EJOP of some rows, wherever these rows are."""
+"""The EJOP of some rows, wherever they are stored."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from jarf.trees import Forest, find_trees
 
 @dataclass(frozen=True, eq=False)
 class Differentiation:
-    """A surrogate and how it is differentiated: all that a block of rows has to be told.
+    """A surrogate and how it is differentiated: everything needed for a block of rows.
 
-    It does not depend on the rows it is applied to, so that the sums of blocks add up to the
-    sum over all rows, and it is small enough to be sent to where the rows are.
+    It does not depend on the rows, so the sums of blocks add up to the sum over all rows, and it is
+    small enough to be sent to workers.
 
     Parameters
     ----------
@@ -27,12 +27,21 @@ class Differentiation:
     classes_ : ndarray or None
         Labels in the order of the outputs of a packed classifier.
     standardise : LinearMap or None
-        What the surrogate wants done to rows first.
+        Applied to rows before the surrogate.
     differences : Differences
         In the surrogate's coordinates.
     outputs : {"observed", "all"}
     moves : ndarray of shape (n_features,) of bool
         Features that take part.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from jarf import JacobianPreconditioner
+    >>> X = np.random.default_rng(0).normal(size=(100, 3))
+    >>> model = JacobianPreconditioner(random_state=0).fit(X, X[:, 0])
+    >>> model.learned_.differentiation().ejop(X[:10], X[:10, 0]).n_probes
+    10
     """
 
     surrogate: Any
@@ -64,7 +73,7 @@ class Differentiation:
         ----------
         X : ndarray of shape (n_rows, n_features)
         labels : ndarray of shape (n_rows,)
-            As the surrogate was given them.
+            As passed to the surrogate.
         weights : ndarray of shape (n_rows,), default=None
         keep : bool, default=False
             Keep the gradients on the result.
@@ -82,6 +91,6 @@ class Differentiation:
         blocks = gradient_blocks(
             self.surrogate, X, labels, self.differences, outputs=self.outputs, n_jobs=n_jobs
         )
-        if not self.moves.all():  # a surrogate that knows its gradients knows all of them
+        if not self.moves.all():  # a surrogate with its own gradients returns all of them
             blocks = (block * self.moves for block in blocks)
         return sum_blocks(blocks, X.shape[1], weights, keep)

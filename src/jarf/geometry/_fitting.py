@@ -16,7 +16,7 @@ from jarf.gradients import EJOP, WideEJOP, choose_rows, first_rows, learning_row
 
 @dataclass(frozen=True, eq=False)
 class ProbeGradients:
-    """The gradients behind an EJOP, one by one.
+    """The single gradients of an EJOP.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def fit_preconditioner(
 
 
 def set_estimate(preconditioner: Any, learned: Learned, ejop: EJOP | WideEJOP) -> None:
-    """Give a preconditioner what it learned and an estimate of the EJOP, wherever computed.
+    """Set the fitted attributes of a preconditioner from an estimate of the EJOP.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def set_estimate(preconditioner: Any, learned: Learned, ejop: EJOP | WideEJOP) -
 
 
 def resampled_map(preconditioner: Any, probes: ProbeGradients, counts: np.ndarray) -> LinearMap:
-    """The map of a fitted preconditioner if its EJOP averaged a sample of the rows only.
+    """Return the map of a fitted preconditioner, with the EJOP averaged over a sample of the rows.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def count_probes(n_probes: Any, n_rows: int, stages: Stages) -> int:
         A number of rows, or a fraction of them.
     n_rows : int
     stages : Stages
-        Told if there are fewer rows than asked for.
+        Gets a note if there are fewer rows than requested.
 
     Returns
     -------
@@ -159,12 +159,12 @@ def count_probes(n_probes: Any, n_rows: int, stages: Stages) -> int:
     if isinstance(n_probes, Real) and not isinstance(n_probes, Integral):
         wanted = max(1, round(float(n_probes) * n_rows))
     if wanted > n_rows:
-        stages.note(f"n_probes={n_probes} is more than the {n_rows} rows: all of them are probed")
+        stages.detail(f"n_probes={n_probes} is more than the {n_rows} rows: all of them are probed")
     return min(n_rows, int(wanted))
 
 
 def _present(y: np.ndarray, classes: np.ndarray | None) -> tuple[np.ndarray, np.ndarray | None]:
-    """Leave classes without rows out: a surrogate is given the codes 0..C-1 of the others."""
+    """Drop classes without rows, so that a surrogate gets codes 0..C-1."""
     if classes is None:
         return y, None
     present = np.unique(y)

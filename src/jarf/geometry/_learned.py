@@ -1,4 +1,4 @@
-"""What a preconditioner learns from a sample of rows before it takes any gradient."""
+"""What a preconditioner learns from a sample of rows before it computes gradients."""
 
 from __future__ import annotations
 
@@ -46,6 +46,15 @@ class Learned:
         How differences are taken; see :class:`JacobianPreconditioner`.
     surrogate : estimator, default=None
         Fitted. None in a model that was loaded from a file.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from jarf import JacobianPreconditioner
+    >>> X = np.random.default_rng(0).normal(size=(100, 3))
+    >>> learned = JacobianPreconditioner(random_state=0).fit(X, X[:, 0]).learned_
+    >>> learned.steps.shape, bool(learned.moves.all())
+    ((3,), True)
     """
 
     mean: np.ndarray
@@ -65,7 +74,7 @@ class Learned:
     surrogate: Any = None
 
     def labels(self, y: np.ndarray) -> np.ndarray:
-        """The target as the surrogate was given it.
+        """Return the target as it was passed to the surrogate.
 
         Parameters
         ----------
@@ -79,7 +88,7 @@ class Learned:
         return y if self.coded or self.classes is None else self.classes[y]
 
     def differentiation(self) -> Differentiation:
-        """How the EJOP of any rows is computed. Small enough to be sent to where the rows are."""
+        """Return what workers need to compute the EJOP of any rows."""
         return Differentiation.of(
             self.surrogate,
             standardise=LinearMap(self.mean, self.scale) if self.standardised else None,
@@ -110,7 +119,7 @@ class Learned:
     def map(
         self, ejop: EJOP | WideEJOP, *, gamma: float, normalize: bool, n_components=None
     ) -> LinearMap:
-        """The linear map of an estimate of the EJOP.
+        """Return the linear map of an estimate of the EJOP.
 
         Parameters
         ----------
@@ -216,7 +225,7 @@ def _check(preconditioner: Any, surrogate: Any, moves: np.ndarray, classes) -> N
 
 
 def _steps(X, table: TableEncoder, toggled, preconditioner: Any, scale) -> np.ndarray:
-    """Steps of the numeric columns; a toggled one moves from end to end, others never."""
+    """Return steps: numeric columns by the rule, toggled ones the full range, others zero."""
     rule = preconditioner.step_rule
 
     def steps_of(columns, unit):

@@ -12,7 +12,7 @@ from scipy import linalg
 BLOCK_VALUES = 1_000_000
 # Importances are credited this many mapped columns at a time.
 CREDIT_COLUMNS = 256
-# Farther away all is one: sums of such values still fit into float32.
+# Values are clipped here: sums of such values still fit into float32.
 FARTHEST = 1e30
 
 
@@ -44,7 +44,7 @@ def preconditioner_matrix(ejop: np.ndarray, gamma: float = 1e-3, normalize: bool
 
 
 def embedded(block: np.ndarray, moves: np.ndarray) -> np.ndarray:
-    """Let ``block`` map the features that ``moves`` marks; the others pass through unchanged.
+    """Return a matrix that maps the features in ``moves`` by ``block`` and passes others through.
 
     Parameters
     ----------
@@ -54,8 +54,8 @@ def embedded(block: np.ndarray, moves: np.ndarray) -> np.ndarray:
     Returns
     -------
     ndarray
-        A square block stays in the place of its features; the components of any other come
-        first, what passes through behind them.
+        A square block keeps the positions of its features; otherwise components come first,
+        followed by the features that pass through.
     """
     if moves.all():
         return block
@@ -71,7 +71,7 @@ def embedded(block: np.ndarray, moves: np.ndarray) -> np.ndarray:
 
 
 def spectrum(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Eigenvalues in falling order, none negative, and their eigenvectors as columns.
+    """Return non-negative eigenvalues in descending order, and their eigenvectors as columns.
 
     The sign of an eigenvector is fixed by making its largest entry positive.
     """
@@ -90,6 +90,14 @@ class LinearMap:
     mean, scale : ndarray of shape (n_features,)
     matrix : ndarray or LowRankPreconditioner, (n_features, n_components), default=None
         None only standardises.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from jarf.geometry import LinearMap
+    >>> linear = LinearMap(np.array([1.0, 1.0]), np.array([2.0, 1.0]), np.eye(2))
+    >>> linear.transform(np.array([[3.0, 4.0]]))
+    array([[1., 3.]])
     """
 
     mean: np.ndarray
@@ -97,7 +105,7 @@ class LinearMap:
     matrix: Any = None
 
     def transform(self, X: np.ndarray, order: Literal["C", "F"] = "C") -> np.ndarray:
-        """Map the rows of ``X``, keeping its float type; ``order`` is that of the result."""
+        """Map the rows of ``X``, keeping its float type, in the given memory order."""
         width = X.shape[1] if self.matrix is None else self.matrix.shape[1]
         mapped = np.empty((len(X), width), dtype=X.dtype, order=order)
         size = max(1, BLOCK_VALUES // X.shape[1])
@@ -108,7 +116,7 @@ class LinearMap:
         return mapped
 
     def standardised(self, X: np.ndarray) -> np.ndarray:
-        """Centre and scale rows; a new row may lie at most ``FARTHEST`` units away."""
+        """Centre and scale rows; values are clipped to ``FARTHEST``."""
         with np.errstate(over="ignore"):
             block = X - self.mean
             block /= self.scale
@@ -117,21 +125,21 @@ class LinearMap:
         return block
 
     def inverse_transform(self, Z: np.ndarray) -> np.ndarray:
-        """Undo :meth:`transform`; a matrix that cannot be undone is refused."""
+        """Invert :meth:`transform`; a singular matrix is an error."""
         assert self.matrix is not None
         d, r = self.matrix.shape
         if not isinstance(self.matrix, np.ndarray):
-            raise ValueError(f"The map of {d} features is kept in factors and is not undone.")
+            raise ValueError(f"The map of {d} features is kept in factors and cannot be inverted.")
         if r < d:
             raise ValueError(
-                f"The map keeps {r} of {d} directions and cannot be undone. Fit with "
+                f"The map keeps {r} of {d} directions and cannot be inverted. Fit with "
                 "n_components=None to invert it."
             )
         with np.errstate(all="ignore"):
             condition = np.linalg.cond(self.matrix)
         if not condition < 1 / np.finfo(np.float64).eps:
             raise ValueError(
-                "The preconditioner H is singular and cannot be undone. Fit with gamma > 0."
+                "The preconditioner H is singular and cannot be inverted. Fit with gamma > 0."
             )
         x = linalg.solve(self.matrix.T, Z.T.astype(np.float64)).T
         return (x * self.scale + self.mean).astype(Z.dtype, copy=False)
@@ -139,8 +147,8 @@ class LinearMap:
     def credit(self, importances: np.ndarray, spread: np.ndarray) -> np.ndarray:
         """Share importances of mapped columns among the original features.
 
-        A column ``z = sum_j w_j x_j`` passes its importance on in proportion to
-        ``(w_j * spread_j)**2``: the features' shares of its variance, were they uncorrelated.
+        The importance of a column ``z = sum_j w_j x_j`` is divided in proportion to ``(w_j *
+        spread_j)**2``: the features' shares of its variance if they were uncorrelated.
 
         Parameters
         ----------
@@ -160,7 +168,7 @@ class LinearMap:
             columns = self.columns(places)
             part = np.abs(columns * (spread / self.scale)[:, None])
             largest = part.max(axis=0, initial=0.0)
-            # In units of the largest: squares of extreme units overflow.
+            # In units of the largest value, because squares of extreme values overflow.
             share = (part / np.where(largest > 0, largest, 1.0)) ** 2
             total = share.sum(axis=0)
             credit += (share / np.where(total > 0, total, 1.0)) @ importances[places]

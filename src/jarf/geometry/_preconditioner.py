@@ -1,4 +1,4 @@
-"""The supervised transformer at the heart of the paper."""
+"""The supervised transformer of the paper."""
 
 from __future__ import annotations
 
@@ -43,18 +43,17 @@ class JacobianPreconditioner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     surrogate : estimator, default=None
         The model that is differentiated. None: a random forest of 50 trees with
         ``max_features="sqrt"`` and leaves of one row; a classifier if ``y`` holds classes, a
-        regressor if it is continuous (:func:`sklearn.utils.multiclass.type_of_target` decides;
-        hand in a regressor for a target of integers). A model that is already fitted is handed
-        in as :class:`sklearn.frozen.FrozenEstimator` and not fitted again; it must have been
-        fitted on the columns as they are, while a surrogate that is fitted here sees them
-        standardised (if ``standardize``).
+        regressor if it is continuous (:func:`sklearn.utils.multiclass.type_of_target` decides; pass
+        a regressor for an integer target). To use a model that is already fitted, wrap it in
+        :class:`sklearn.frozen.FrozenEstimator`; it must have been fitted on the original columns,
+        while a surrogate that is fitted here sees standardised columns (if ``standardize``).
     surrogate_rows : int or None, default=50_000
-        The surrogate, the columns' scales and ranges and the steps are learned from at most so
-        many random rows (and one of every class); None: from all. Gradients are taken at rows of
+        The surrogate, the columns' scales and ranges and the steps are learned from at most this
+        many random rows (and one of every class); None: from all. Gradients are computed at rows of
         the whole table.
     n_probes : int or float, default=10_000
-        How many training rows the surrogate is differentiated at: a number (at most all of
-        them) or, as a float, a fraction of the rows.
+        Number of training rows at which the surrogate is differentiated: an integer (at most all
+        rows) or, as a float, a fraction of the rows.
     step : float, default=0.1
         Step alpha of the finite differences.
     step_rule : {"auto", "mad", "global"} or array-like of shape (n_features,), default="auto"
@@ -75,7 +74,7 @@ class JacobianPreconditioner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     gamma : float, default=1e-3
         Weight of the identity in H.
     normalize : bool, default=True
-        Divide H by ``trace(H) / d``. Trees do not see it.
+        Divide H by ``trace(H) / d``. This does not change the trees.
     n_components : int, default=None
         None maps by the whole H. An integer r projects on the r leading eigenvectors instead,
         as in the paper's Theorem 1.
@@ -86,27 +85,28 @@ class JacobianPreconditioner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         Columns that are categories: those of text or category type in a DataFrame, none, or
         names, indices or a mask.
     categorical : {"axes", "toggle"}, default="axes"
-        Categories become one column a level up to 50 levels, cross-fitted target means beyond.
-        "axes": they pass through the map unchanged, as booleans and the columns that hold
-        missing numbers apart do. "toggle": columns of zeros and ones enter the EJOP, probed at 0
-        and 1, and are mapped like numbers.
+        A category of up to 50 levels becomes one column per level, one of more levels cross-fitted
+        target means. "axes": these columns pass through the map unchanged, like booleans and
+        columns that mark missing values. "toggle": columns of zeros and ones enter the EJOP, probed
+        at 0 and 1, and are mapped like numbers.
     n_jobs : int, default=None
-        Threads for the surrogate (where it sets none itself) and for the gradients. The result
-        does not depend on it.
+        Threads for the surrogate (unless it sets its own) and for the gradients. The result does
+        not depend on it.
     random_state : int, RandomState instance or None, default=None
         Seeds the surrogate and the choice of probes.
     verbose : int, default=0
-        Positive: show the stages and their times on stderr.
+        0: silent. 1 or more: each stage of the fit with its time, written to stderr.
 
     Attributes
     ----------
     ejop_ : EJOP
-        The estimate, in the coordinates of the map; ``np.asarray(ejop_)`` is its matrix. Here
-        and below, where the table held categories or missing values, a "feature" is a column of
-        the encoded table; ``table_`` knows the original column of each.
+        The estimate, in the coordinates of the map; ``np.asarray(ejop_)`` is its matrix. Here and
+        below, if the table held categories or missing values, a "feature" is an encoded column;
+        ``table_`` maps it to its original column.
     preconditioner_ : ndarray of shape (n_features, n_features)
-        H; the identity for features that pass through. Above 5,000 features H is not formed: a
-        :class:`jarf.geometry.LowRankPreconditioner` applies it through the EJOP's sparse factor.
+        The matrix H; the identity for features that pass through. Above 5,000 features H is not
+        formed: a :class:`jarf.geometry.LowRankPreconditioner` applies it through the EJOP's sparse
+        factor.
     map_ : LinearMap
         What ``transform`` applies to the encoded table: standardisation, then H or its leading
         eigenvectors.
@@ -114,8 +114,8 @@ class JacobianPreconditioner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         Scales, ranges, steps, class labels and the surrogate: what was learned before the
         gradients were taken. ``learned_.differentiation()`` takes gradients at other rows.
     eigenvalues_, eigenvectors_ : ndarray
-        Spectrum of the EJOP in descending order; eigenvectors are columns. Computed when first
-        asked for. Above 5,000 features: the 50 leading ones.
+        Spectrum of the EJOP in descending order; eigenvectors are columns. Computed on first
+        access. Above 5,000 features: the 50 leading ones.
     feature_sensitivities_ : ndarray of shape (n_features,)
         ``sqrt(diag(EJOP))``, squares added over the encoded columns of an original column: the
         root mean square, over the probes, of the difference quotient
@@ -251,8 +251,8 @@ class JacobianPreconditioner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     def fit_transform(self, X: Any, y: Any, sample_weight: Any = None) -> np.ndarray:
         """Fit, and map the training rows.
 
-        The same as ``fit`` and ``transform``, but for target means of categories of many levels:
-        those of a training row are made from other rows.
+        The same as ``fit`` and ``transform``, except for target means of categories of many levels:
+        those of a training row are computed from other rows.
 
         Parameters
         ----------
@@ -328,7 +328,7 @@ class JacobianPreconditioner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
                 yield self.transform(batch)
 
     def inverse_transform(self, X):
-        """Undo ``transform`` where H is invertible (``gamma > 0``, no ``n_components``).
+        """Invert ``transform`` if H is invertible (``gamma > 0``, no ``n_components``).
 
         Parameters
         ----------
@@ -342,8 +342,8 @@ class JacobianPreconditioner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         check_is_fitted(self)
         if not self.table_.is_identity_:
             raise ValueError(
-                "The table held categories or missing values: what the map was applied to is "
-                "their encoding, which cannot be undone."
+                "The table held categories or missing values: the map was applied to encoded "
+                "columns, which cannot be decoded."
             )
         Z = np.asarray(X)
         Z = Z if Z.dtype == np.float32 else Z.astype(np.float64)
@@ -411,7 +411,7 @@ class JacobianPreconditioner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     def classes_(self) -> np.ndarray:
         """Class labels, in classification."""
         if self.learned_.classes is None:
-            raise AttributeError("Only a preconditioner of class labels has classes_.")
+            raise AttributeError("Only a preconditioner fitted on class labels has classes_.")
         return self.learned_.classes
 
     def __sklearn_tags__(self):

@@ -1,4 +1,4 @@
-"""H and the spectrum of an EJOP, formed or, of very wide tables, through its sparse factor."""
+"""H and the spectrum of an EJOP; for very wide tables, through its sparse factor."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scipy.sparse.linalg import svds
 from jarf.geometry._map import embedded, preconditioner_matrix, spectrum
 from jarf.gradients import EJOP, WIDE_FROM, WideEJOP
 
-# So many leading eigenvectors of a wide EJOP are computed where all would be asked for.
+# Number of leading eigenvectors of a wide EJOP that are computed instead of all.
 N_LEADING = 50
 
 
@@ -27,16 +27,26 @@ class LowRankPreconditioner:
         G, already divided by the root of weight times unit; zero where a feature does not move.
     diagonal : ndarray of shape (n_features,)
         ``gamma / unit`` for the features that move, 1 for the others.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> from jarf.geometry import LowRankPreconditioner
+    >>> H = LowRankPreconditioner(csr_array([[1.0, 2.0]]), np.array([0.5, 0.5]))
+    >>> np.eye(2) @ H
+    array([[1.5, 2. ],
+           [2. , 4.5]])
     """
 
     factor: csr_array
     diagonal: np.ndarray
 
-    __array_ufunc__ = None  # so that ``array @ H`` asks this class
+    __array_ufunc__ = None  # so that ``array @ H`` uses this class
 
     @classmethod
     def of(cls, ejop: WideEJOP, gamma: float, normalize: bool, moves) -> LowRankPreconditioner:
-        """Equations 2 and 3 on the factor."""
+        """Apply equations 2 and 3 to the factor."""
         n_moving = max(1, int(moves.sum()))
         unit = ejop.diagonal().sum() / n_moving + gamma
         unit = unit if normalize and unit > 0 else 1.0
@@ -60,7 +70,7 @@ class LowRankPreconditioner:
 def leading_spectrum(ejop: WideEJOP, n_components: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the leading eigenvalues of ``G' G / weight``, falling, and their eigenvectors.
 
-    By a truncated singular value decomposition of G. Fewer come back where G has fewer rows.
+    Computed by a truncated singular value decomposition of G. There are fewer if G has fewer rows.
     """
     factor = ejop.factor[np.diff(ejop.factor.indptr) > 0]
     k = min(n_components, *factor.shape)
@@ -87,7 +97,7 @@ def ejop_spectrum(ejop: EJOP | WideEJOP) -> tuple[np.ndarray, np.ndarray]:
 def mapping_matrix(
     ejop: EJOP | WideEJOP, moves: np.ndarray, gamma: float, normalize: bool, n_components=None
 ) -> np.ndarray | LowRankPreconditioner:
-    """H of an estimate, or its leading eigenvectors; the identity for what does not move."""
+    """Return H of an estimate, or its leading eigenvectors; the identity for other features."""
     if isinstance(ejop, WideEJOP):
         return _wide_matrix(ejop, moves, gamma, normalize, n_components)
     matrix = ejop.matrix
@@ -107,7 +117,8 @@ def _wide_matrix(ejop: WideEJOP, moves, gamma, normalize, n_components):
         return LowRankPreconditioner.of(ejop, gamma, normalize, moves)
     if not moves.all():
         raise ValueError(
-            f"n_components is for numbers only above {WIDE_FROM} features: X has categories or "
+            f"n_components works only for numeric tables above {WIDE_FROM} features: X has "
+            "categories or "
             "missing values. Use n_components=None."
         )
     return np.ascontiguousarray(leading_spectrum(ejop, n_components)[1])

@@ -1,4 +1,4 @@
-"""The EJOP of a table that comes in batches."""
+"""The EJOP of a table that is read in batches."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def ejop_of_batches(
     model : estimator
         Fitted.
     batches : iterable of X or (X, y) or (X, y, sample_weight)
-        Slices of an ``np.memmap``, batches of a parquet file, ...; empty ones are passed over.
+        Slices of an ``np.memmap``, batches of a parquet file, ...; empty ones are skipped.
     steps : array-like of shape (n_features,)
         Distance between the two probes of each feature; :func:`difference_steps` of a sample.
     feature_range : tuple of two array-like of shape (n_features,)

@@ -27,7 +27,7 @@ class EJOP:
     total : ndarray of shape (n_features, n_features)
         Weighted sum of the gradients' outer products.
     weight : float
-        Sum of the weights; the number of probes where all weigh one.
+        Sum of the weights; the number of probes if all weights are one.
     n_probes : int
         Number of rows at which the model was differentiated.
     gradients : ndarray of shape (n_probes, n_outputs, n_features), default=None
@@ -111,12 +111,12 @@ def expected_jacobian_outer_product(
     Parameters
     ----------
     model : estimator
-        Fitted. Tree ensembles are differentiated exactly by the native kernel: the forests of
-        this library, trees, forests and gradient boosting of scikit-learn, XGBoost and LightGBM
-        (splits on categories excepted), boosted margins passed through their link. A model
-        with a method ``input_gradients(X)`` is asked for its own gradients, of shape (n, d) or
-        (n, d, n_outputs); any other model with ``predict_proba`` (a classifier) or ``predict``
-        is probed, in batches of at most 64 MB. A ``FrozenEstimator`` is looked through.
+        Fitted. Tree ensembles are differentiated exactly by the native kernel: the forests of this
+        library, trees, forests and gradient boosting of scikit-learn, XGBoost and LightGBM (splits
+        on categories excepted), boosted margins passed through their link. A model with a method
+        ``input_gradients(X)`` provides its own gradients, of shape (n, d) or (n, d, n_outputs); any
+        other model with ``predict_proba`` (a classifier) or ``predict`` is probed, in batches of at
+        most 64 MB. A ``FrozenEstimator`` is unwrapped.
     X : array-like of shape (n_probes, n_features)
         The rows to differentiate at.
     y : array-like of shape (n_probes,), default=None
@@ -133,14 +133,14 @@ def expected_jacobian_outer_product(
         Probes at ``x -+ step / 2``, or at ``x`` and ``x + step``. The paper's experiments
         write ``x -+ step``: that is twice the step.
     boundary : {"one-sided", "clip", "none"}, default="one-sided"
-        What to do with a probe beyond the range of its feature: use ``x`` in its place,
-        use the end of the range, or nothing.
+        What to do with a probe beyond the range of its feature: use ``x`` in its place, use the end
+        of the range, or leave it there.
     outputs : {"observed", "all"}, default="observed"
         In classification, the gradient of the observed class's probability (the paper's
         estimator) or the sum over all classes (its equation 1).
     feature_range : tuple of two array-like of shape (n_features,), default=None
-        Lowest and highest value of each feature; by default those of ``X``. To compute in
-        pieces, give all pieces the same range and the same array of steps.
+        Lowest and highest value of each feature; by default those of ``X``. To compute in batches,
+        pass the same range and the same array of steps for all.
     sample_weight : array-like of shape (n_probes,), default=None
     return_gradients : bool, default=False
         Keep the gradients on the result.
@@ -226,7 +226,7 @@ def sum_blocks(blocks, n_features, weights=None, keep=False) -> EJOP | WideEJOP:
 def _sum_wide(blocks, n_features, weights, keep) -> WideEJOP:
     if keep:
         raise ValueError(
-            f"Gradients of {n_features} features are not kept one by one above {WIDE_FROM}: an H "
+            f"Gradients of {n_features} features are not kept individually above {WIDE_FROM}: an H "
             "for each tree (share='per-tree') and return_gradients=True are for narrower tables."
         )
     ejop = WideEJOP.of_blocks(blocks, n_features, weights)

@@ -1,7 +1,7 @@
 """Gradients of any surrogate with respect to its inputs, a block of rows at a time.
 
-Three ways lead to them: a model that knows its own gradients is asked, tree ensembles that can be
-read go through the exact kernel, and everything else is probed in bounded batches.
+There are three ways: a model's own gradients, the exact kernel for tree ensembles that can be read,
+and finite differences in bounded batches for everything else.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from jarf.gradients._probes import probe_positions
 from jarf.surrogate import output_index, outputs_of, thaw
 from jarf.trees import Forest, find_trees, forest_differences
 
-# A batch of probes handed to a generic model holds at most this many values (64 MB of float64).
+# A batch of probes passed to a generic model holds at most this many values (64 MB of float64).
 BATCH_VALUES = 8_000_000
 # A block of gradients holds at most this many values (16 MB), and at most this many rows.
 BLOCK_VALUES = 2_000_000
@@ -26,7 +26,16 @@ BLOCK_ROWS = 256
 
 @dataclass(frozen=True)
 class Differences:
-    """How gradients are taken: the steps, the range of the data and the rules."""
+    """How gradients are computed: the steps, the range of the data and the rules.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from jarf.gradients import Differences
+    >>> rule = Differences(np.array([0.5]), np.array([0.0]), np.array([1.0]))
+    >>> [side.tolist() for side in rule.positions(np.array([[0.5]]))]
+    [[[0.75]], [[0.25]]]
+    """
 
     steps: np.ndarray
     low: np.ndarray
@@ -55,7 +64,7 @@ def gradient_blocks(
     Parameters
     ----------
     model : estimator or Forest
-        Fitted surrogate. A forest knows no labels: ``y`` then holds numbers of outputs.
+        Fitted surrogate. A forest has no labels: ``y`` then holds numbers of outputs.
     X : ndarray of shape (n_rows, n_features)
     y : ndarray of shape (n_rows,) or None
         Observed labels, where ``outputs="observed"`` and the model is a classifier.

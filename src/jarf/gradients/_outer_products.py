@@ -18,7 +18,7 @@ def add_outer_products(lower: np.ndarray, rows: np.ndarray, weights=None) -> Non
     Parameters
     ----------
     lower : ndarray of shape (n_features, n_features)
-        C-ordered; what stands above the diagonal is left alone.
+        C-ordered; entries above the diagonal are not changed.
     rows : ndarray of shape (n_rows, n_features)
     weights : ndarray of shape (n_rows,), default=None
     """

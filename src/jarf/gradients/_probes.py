@@ -1,4 +1,4 @@
-"""Where a model is probed: the step of each feature, and the two positions around a row."""
+"""Probes of a model: the step of each feature, and the two positions around a row."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from sklearn.utils.random import sample_without_replacement
 
 # A MAD of a normal variable is 0.6745 standard deviations.
 MAD_OF_NORMAL = 0.6745
-# Up to this many rows a choice among them permutes all; beyond, memory is bounded by the choice.
+# Up to this many rows, drawing permutes all rows; beyond, memory is proportional to the draw.
 MAX_PERMUTED = 2**24
 # Gaps between the values of a column are found in about this many rows.
 MAX_GAP_ROWS = 2000
 
 
 def choose_rows(n: int, size: int, rng: np.random.RandomState) -> np.ndarray:
-    """Draw ``size`` of ``n`` row numbers without replacement, in rising order.
+    """Draw ``size`` of ``n`` row numbers without replacement, in ascending order.
 
-    All of them where ``size`` is not smaller; nothing is drawn then.
+    If ``size`` is not smaller than ``n``, return all without drawing.
     """
     if size >= n:
         return np.arange(n)
@@ -32,17 +32,17 @@ def first_rows(labels: np.ndarray) -> list[int]:
 
 
 def learning_rows(n: int, size: int | None, rng, always=tuple) -> np.ndarray | None:
-    """Draw the rows that surrogates learn from; None where all do.
+    """Draw the rows that surrogates learn from; None means all.
 
     Parameters
     ----------
     n : int
         Number of rows.
     size : int or None
-        How many at most.
+        Maximum number of rows.
     rng : RandomState
     always : callable
-        Says which rows are taken in any case (one of every class), if there is a choice.
+        Returns rows that are always included (one of every class).
     """
     if size is None or size >= n:
         return None
@@ -75,7 +75,7 @@ def robust_scale(X: np.ndarray) -> np.ndarray:
 
 
 def column_mean(X: np.ndarray) -> np.ndarray:
-    """Means, where the sum overflows too."""
+    """Return column means, even if the sum overflows."""
     with np.errstate(over="ignore", invalid="ignore"):
         mean = X.mean(axis=0, dtype=np.float64)
     over = np.flatnonzero(~np.isfinite(mean))
@@ -90,7 +90,7 @@ def column_std(X: np.ndarray) -> np.ndarray:
         block = X[:, columns]
         low, high = block.min(axis=0, initial=np.inf), block.max(axis=0, initial=-np.inf)
         largest = np.maximum(np.abs(low), np.abs(high)).astype(np.float64)
-        # Squares of such values overflow or underflow: measure them in their own unit.
+        # Squares of such values overflow or underflow: rescale them first.
         extreme = (high > low) & ((largest > 1e100) | (largest < 1e-100))
         if extreme.any():
             block = block / np.where(extreme, largest, 1.0)
@@ -100,13 +100,13 @@ def column_std(X: np.ndarray) -> np.ndarray:
 
 
 def column_blocks(n_samples: int, n_features: int, max_values: int = 1_000_000):
-    """Slices of columns that hold at most ``max_values`` values (or one column) each."""
+    """Return slices of columns with at most ``max_values`` values (or one column) each."""
     width = max(1, max_values // max(1, n_samples))
     return [slice(start, start + width) for start in range(0, n_features, width)]
 
 
 def value_gaps(X: np.ndarray) -> np.ndarray:
-    """The median distance between neighbouring distinct values of each column.
+    """Return the median distance between neighbouring distinct values of each column.
 
     A tree cuts a column halfway between two neighbouring values. A shorter step of a column of few
     values, or of integers, stays on one side of every cut.
@@ -114,7 +114,7 @@ def value_gaps(X: np.ndarray) -> np.ndarray:
     Parameters
     ----------
     X : ndarray of shape (n_samples, n_features)
-        Of more than 2,000 rows a regular sample is used.
+        If there are more than 2,000 rows, a regular sample is used.
 
     Returns
     -------
@@ -146,7 +146,7 @@ def _median_gaps(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def difference_steps(X, step=0.1, rule="auto", unit=None, *, scheme="centered") -> np.ndarray:
-    """The distance between the two probes of each feature, in the units of ``X``.
+    """Return the distance between the two probes of each feature, in the units of ``X``.
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ def difference_steps(X, step=0.1, rule="auto", unit=None, *, scheme="centered") 
         steps = np.asarray(rule, dtype=np.float64)
         if steps.shape != (n_features,) or not np.all(np.isfinite(steps)) or np.any(steps < 0):
             raise ValueError(
-                f"step_rule as an array must hold {n_features} finite steps, none negative; got "
+                f"step_rule as an array must hold {n_features} finite, non-negative steps; got "
                 f"shape {steps.shape}."
             )
         return steps
@@ -211,7 +211,7 @@ def _global_steps(X, step: float, unit: np.ndarray) -> np.ndarray:
 
 
 def probe_positions(X, steps, low, high, scheme="centered", boundary="one-sided"):
-    """The upper and lower position of every entry of ``X``.
+    """Return the upper and lower position of every entry of ``X``.
 
     The quotient of a feature is ``(f(upper) - f(lower)) / (upper - lower)``; where the two
     positions coincide (a constant column) it is zero.
@@ -252,6 +252,6 @@ def probe_positions(X, steps, low, high, scheme="centered", boundary="one-sided"
 
 
 def _span_range(upper, lower, outside, low, high):
-    """A step wider than the range itself: probe its two ends."""
+    """If a step is wider than the range, probe both ends of the range."""
     np.copyto(upper, np.broadcast_to(high, upper.shape), where=outside)
     np.copyto(lower, np.broadcast_to(low, lower.shape), where=outside)

@@ -16,7 +16,7 @@ class WideEJOP:
     """An estimate of the EJOP as ``G' G / weight``, G the probes' weighted gradients.
 
     Gradients of trees are sparse: a probe changes a prediction only where it crosses a threshold.
-    G therefore costs memory in proportion to what changed, not to the square of the number of
+    So the memory of G is proportional to the number of changes, not to the square of the number of
     features. As with :class:`EJOP`, ``a + b`` is the estimate from the probes of both.
 
     Parameters

@@ -1,4 +1,4 @@
-"""Ensemble -> inspection: pictures of the EJOP and explanations in the user's own columns.
+"""Ensemble -> inspection: plots of the EJOP and explanations in the user's own columns.
 
 Names outside ``__all__`` are shared with export and bench and may change between releases.
 """

@@ -1,4 +1,4 @@
-"""How far the cuts of a forest lie in the leading eigenspace of the EJOP."""
+"""Alignment of the cuts of a forest with the leading eigenspace of the EJOP."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from jarf.inspection._trees import trees_of
 
 
 class AlignmentDisplay(Display):
-    """Part of the cuts' normals that lies in the span of the k leading EJOP eigenvectors.
+    """Share of the cuts' normals that lies in the span of the k leading EJOP eigenvectors.
 
     For a cut with unit normal n (columns in the EJOP's units, those that H mixes), ``s_k`` is
     ``||U_k' n||^2``; a direction drawn at random has ``k / d`` on average.

@@ -1,4 +1,4 @@
-"""What all displays share: axes to draw on, and how they look."""
+"""Base of all displays: axes and style."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ SERIES_COLOURS = (BLUE, ORANGE, "#15803d", "#8f5b34", "#7c3aed", "#0b7285", "#be
 
 
 class Display:
-    """Base of the displays; ``plot`` leaves ``ax_`` and ``figure_`` behind."""
+    """Base of the displays; ``plot`` sets ``ax_`` and ``figure_``."""
 
     ax_: Any
     figure_: Any
@@ -18,7 +18,7 @@ class Display:
         try:
             import matplotlib.pyplot as plt
         except ImportError as error:
-            raise ImportError("Pictures need matplotlib: pip install 'jarf[plot]'.") from error
+            raise ImportError("Plots need matplotlib: pip install 'jarf[plot]'.") from error
         if ax is None:
             _, ax = plt.subplots(figsize=size, layout="constrained")
         self.ax_, self.figure_ = ax, ax.figure

@@ -1,4 +1,4 @@
-"""Pictures of the EJOP: its spectrum, its leading directions, the sensitivities of the columns."""
+"""Plots of the EJOP: its spectrum, its leading directions, the sensitivities of the columns."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from jarf.inspection._facts import EJOPFacts, facts_of, facts_of_ejop
 
 
 class _EJOPDisplay(Display):
-    """Made from an estimator or from an EJOP alone."""
+    """Display that is created from an estimator or from an EJOP."""
 
     @classmethod
     def _of(cls, facts: EJOPFacts) -> Any: ...
@@ -27,7 +27,8 @@ class _EJOPDisplay(Display):
         estimator : JacobianPreconditioner, JARF, or an oblique or Jacobian forest
         X, y : default=None
             Needed only for a forest, which has no EJOP of its own: its predictions are
-            differentiated at 500 of these rows at most. Without ``y``, all classes are.
+            differentiated at 500 of these rows at most, over steps of one robust standard
+            deviation. Without ``y``, all classes are.
         preconditioner : JacobianPreconditioner or JARF, default=None
             Whose EJOP to draw instead.
         ax : matplotlib axes, default=None
@@ -42,7 +43,7 @@ class _EJOPDisplay(Display):
 
     @classmethod
     def from_ejop(cls, ejop, *, feature_names=None, ax=None, **kwargs):
-        """Draw an EJOP that stands alone.
+        """Draw a given EJOP.
 
         Parameters
         ----------
@@ -65,9 +66,9 @@ class EJOPSpectrumDisplay(_EJOPDisplay):
     Parameters
     ----------
     eigenvalues : ndarray of shape (n_values,)
-        In falling order.
+        In descending order.
     trace : float, default=None
-        Sum of all eigenvalues, where not all are given.
+        Sum of all eigenvalues, if not all are given.
 
     Attributes
     ----------
@@ -133,7 +134,7 @@ class EJOPLoadingsDisplay(_EJOPDisplay):
     """Leading eigenvectors of the EJOP: which columns make up each direction.
 
     Loadings are for columns in standard deviations, unless the preconditioner was fitted with
-    ``standardize=False``. What H does not mix (categories) has none.
+    ``standardize=False``. Columns that H does not mix (categories) have none.
 
     Parameters
     ----------
@@ -229,9 +230,11 @@ class EJOPLoadingsDisplay(_EJOPDisplay):
 class SensitivityDisplay(_EJOPDisplay):
     """Root mean square difference quotient along each original column: ``sqrt(diag(EJOP))``.
 
-    A slope of the model's output over the length of a step, per standard deviation of the column
-    unless the preconditioner was fitted with ``standardize=False``; not the change that a move by
-    a whole standard deviation makes. Squares of the encoded columns of a column are added.
+    This is a slope of the model's output over the length of a step, per standard deviation of the
+    column (unless the preconditioner was fitted with ``standardize=False``). Short steps also
+    measure the small jumps of a forest along columns of noise. To rank columns, use steps of one
+    standard deviation: ``JacobianPreconditioner(step=1.0)``. Squares of the encoded columns of a
+    column are added.
 
     Categories have no derivative. They are drawn without a bar, as "not differentiated", unless the
     preconditioner was fitted with ``categorical="toggle"``, which compares the model's output with

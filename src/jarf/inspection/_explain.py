@@ -1,4 +1,4 @@
-"""Single cuts and whole paths of a fitted forest, said in the user's own columns."""
+"""Cuts and paths of a fitted forest, described in the user's own columns."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from jarf.trees import Forest
 
 
 def explain_split(model, tree=0, node=0, *, digits=2, max_terms=6) -> str:
-    """Say in words which rows go left at a node.
+    """Describe in words which rows go left at a node.
 
     The cut is given in the original columns and units: standardisation and the map H are undone,
     categories and missing values are named.
@@ -27,11 +27,11 @@ def explain_split(model, tree=0, node=0, *, digits=2, max_terms=6) -> str:
         scikit-learn's random forests and extra trees, or on XGBoost.
     tree : int, default=0
     node : int, default=0
-        Number of the node within its tree: 0 is the root; ``apply`` and ``split_normals`` count
-        alike, and scikit-learn and XGBoost do for their trees.
+        Number of the node within its tree: 0 is the root; ``apply`` and ``split_normals`` use the
+        same numbers, as do scikit-learn and XGBoost for their trees.
     digits : int, default=2
-        Significant digits of the weights; the threshold is written as finely as the spread of the
-        sum asks for.
+        Significant digits of the weights; the threshold has as many digits as the spread of the sum
+        requires.
     max_terms : int or None, default=6
         Columns to name, those with the largest spread first; None names all.
 
@@ -59,7 +59,7 @@ def explain_split(model, tree=0, node=0, *, digits=2, max_terms=6) -> str:
 
 
 def explain_path(model, x, tree=0, *, digits=2, max_terms=6) -> list[str]:
-    """Say in words how a row comes to its leaf in one tree.
+    """Describe in words how a row reaches its leaf in one tree.
 
     Parameters
     ----------
@@ -73,7 +73,8 @@ def explain_path(model, x, tree=0, *, digits=2, max_terms=6) -> list[str]:
     Returns
     -------
     list of str
-        What holds for the row at each node from the root on, and what its leaf says.
+        The condition that the row meets at each node, starting at the root, and the value of its
+        leaf.
 
     Examples
     --------
@@ -113,7 +114,7 @@ def _wording(model: Any, digits: int, max_terms: int | None) -> Wording:
 
 
 def _node(forest: Forest, place: int, node: int, tree: int) -> int:
-    """The node's number in the forest; leaves are refused."""
+    """Return the node's number in the forest; a leaf is an error."""
     nodes = forest.nodes_of(place)
     found = nodes.start + node
     if node < 0 or found >= nodes.stop:
@@ -124,7 +125,7 @@ def _node(forest: Forest, place: int, node: int, tree: int) -> int:
 
 
 def _cut(part: Part, node: int) -> tuple[np.ndarray, float]:
-    """Direction over the table's outputs and offset of a cut: ``direction . x <= offset``."""
+    """Return direction (over encoded columns) and offset of a cut: ``direction . x <= offset``."""
     forest, linear = part.forest, part.linear
     features, loadings = _loadings(forest, node)
     offset = float(forest.nodes["threshold"][node])

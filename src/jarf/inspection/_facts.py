@@ -1,4 +1,4 @@
-"""The EJOP that a picture is drawn from: a model's own, a given one, or that of its predictions."""
+"""The EJOP of a plot: a model's own, a given one, or that of a model's predictions."""
 
 from __future__ import annotations
 
@@ -30,13 +30,16 @@ from jarf.inspection._models import (
 from jarf.inspection._words import number_text
 from jarf.table import TableEncoder
 
-# A model without an EJOP of its own is differentiated at this many rows at most.
+# A model without its own EJOP is differentiated at this many rows at most.
 MAX_PROBES = 500
+# Its steps are this many robust standard deviations: short steps measure the jumps of a forest,
+# which are as frequent along columns of noise.
+STEP = 1.0
 
 
 @dataclass(frozen=True)
 class EJOPFacts:
-    """An EJOP over the outputs of a table that it mixes.
+    """An EJOP over the encoded columns that it mixes.
 
     Parameters
     ----------
@@ -44,13 +47,21 @@ class EJOPFacts:
     eigenvectors : ndarray of shape (n_mixed, n_vectors)
     trace : float
     mixed : ndarray of shape (n_mixed,)
-        Which outputs of the table.
+        Indices of these encoded columns.
     mean, scale : ndarray of shape (n_mixed,)
         The EJOP's coordinates are ``(x - mean) / scale``.
     names : ndarray of shape (n_mixed,) of str
     column_names : ndarray of str
     sensitivities : ndarray of shape (n_columns,)
         NaN for columns that were not differentiated.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from jarf.inspection import facts_of_ejop
+    >>> facts = facts_of_ejop(np.diag([4.0, 1.0]), ["income", "debt"])
+    >>> facts.eigenvalues, facts.direction_text(0)
+    (array([4., 1.]), '1.0 income + ...')
     """
 
     eigenvalues: np.ndarray
@@ -83,7 +94,7 @@ def facts_of(estimator: Any, X=None, y=None, preconditioner=None) -> EJOPFacts:
     ----------
     estimator : estimator
     X, y : default=None
-        A forest without a preconditioner is differentiated at these rows itself.
+        A forest without a preconditioner is differentiated at these rows.
     preconditioner : JacobianPreconditioner or JARF, default=None
         Whose EJOP to take instead.
 
@@ -98,20 +109,20 @@ def facts_of(estimator: Any, X=None, y=None, preconditioner=None) -> EJOPFacts:
     name = type(estimator).__name__
     if not isinstance(estimator, MODELS):
         raise TypeError(
-            f"{name} is not a model of this library. For any other model, compute the EJOP by "
-            "jarf.expected_jacobian_outer_product(model, X, y) and draw it by the display's "
+            f"{name} is not a model of this library. For any other model, compute the EJOP with "
+            "jarf.expected_jacobian_outer_product(model, X, y) and draw it with the display's "
             "from_ejop."
         )
     if X is None:
         raise TypeError(
-            f"{name} holds no EJOP. Hand in X and y to differentiate the model itself, or a fitted "
-            "preconditioner; from_ejop takes an EJOP alone."
+            f"{name} holds no EJOP. Pass X and y to differentiate the model itself, or a fitted "
+            "preconditioner; or pass an EJOP to from_ejop."
         )
     return _of_model(estimator, X, y)
 
 
 def facts_of_ejop(ejop: Any, feature_names=None) -> EJOPFacts:
-    """Describe an EJOP, or its matrix, that stands alone."""
+    """Describe a given EJOP or matrix."""
     total = np.asarray(ejop, dtype=np.float64)
     if total.ndim != 2 or total.shape[0] != total.shape[1]:
         raise ValueError(f"An EJOP is a square matrix, got shape {total.shape}.")
@@ -127,7 +138,7 @@ def facts_of_ejop(ejop: Any, feature_names=None) -> EJOPFacts:
 
 
 def _facts(ejop, mixed, mean, scale, names, columns, sensitivities) -> EJOPFacts:
-    """Describe an EJOP over all outputs of a table, of which some are mixed."""
+    """Describe an EJOP over all encoded columns, of which some are mixed."""
     if isinstance(ejop, WideEJOP):
         values, vectors = leading_spectrum(ejop, N_LEADING)
         vectors = vectors[mixed]
@@ -161,13 +172,13 @@ def _of_preconditioner(model: JacobianPreconditioner) -> EJOPFacts:
 
 
 def _known_only(sensitivities: np.ndarray, table: TableEncoder, moves: np.ndarray) -> np.ndarray:
-    """Replace the zeros of columns none of whose outputs was moved by NaN."""
+    """Set columns without a differentiated encoded column to NaN."""
     moved = table.per_column(np.asarray(moves, np.float64)) > 0
     return np.where(moved, sensitivities, np.nan)
 
 
 class _OnMatrix(BaseEstimator):
-    """A fitted model that answers at rows of its encoded matrix."""
+    """A fitted model that predicts at rows of its encoded matrix."""
 
     def __init__(self, model):
         self.model = model
@@ -190,13 +201,13 @@ class _Numbers(RegressorMixin, _OnMatrix):
 
 
 def _of_model(model: Any, X, y) -> EJOPFacts:
-    """Differentiate a forest at evenly spaced rows, its numbers only."""
+    """Differentiate a forest with respect to its numeric columns, at evenly spaced rows."""
     check_model(model)
     matrix = encode(model, X).astype(np.float64)
     moves = model.table_.is_number
     std = column_std(matrix)
     scale = np.where(std > 0, std, 1.0)
-    steps = np.where(moves, difference_steps(matrix), 0.0)
+    steps = np.where(moves, difference_steps(matrix, STEP), 0.0)
     rows = np.arange(0, len(matrix), -(-len(matrix) // MAX_PROBES))
     kind = _Classes if hasattr(model, "classes_") else _Numbers
     differences = Differences(

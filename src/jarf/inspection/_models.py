@@ -1,4 +1,4 @@
-"""What may be asked of every fitted model of this library, whatever stands behind it."""
+"""Uniform access to every fitted model of this library."""
 
 from __future__ import annotations
 
@@ -8,15 +8,22 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from jarf._sklearn import is_classifier
-from jarf.ensemble import JARFClassifier, JARFRegressor, TreeEnsemble
+from jarf.ensemble import (
+    JacobianKernelClassifier,
+    JacobianKernelRegressor,
+    JARFClassifier,
+    JARFRegressor,
+    TreeEnsemble,
+)
 from jarf.geometry import JacobianPreconditioner
 from jarf.table import Column, checked_table, read_columns, read_table
 
-MODELS = (TreeEnsemble, JARFClassifier, JARFRegressor)
+KERNELS = (JacobianKernelClassifier, JacobianKernelRegressor)
+MODELS = (TreeEnsemble, *KERNELS, JARFClassifier, JARFRegressor)
 
 
 def check_model(model: Any) -> None:
-    """Refuse what is not a fitted predictor of this library."""
+    """Reject anything but a fitted predictor of this library."""
     if not isinstance(model, MODELS):
         raise TypeError(
             "Expected a model of this library (JARF, an oblique forest, a Jacobian forest or "
@@ -34,7 +41,7 @@ def column_names(model: Any) -> np.ndarray:
 
 
 def encode(model: Any, X: Any) -> np.ndarray:
-    """Turn a table into the float matrix that ``model`` works on."""
+    """Convert a table to the float matrix that ``model`` uses."""
     dtype: Any = np.float32 if isinstance(model, TreeEnsemble) else [np.float64, np.float32]
     return read_table(model, X, dtype=dtype, order="C")
 
@@ -43,7 +50,11 @@ def answers(model: Any, matrix: np.ndarray) -> np.ndarray:
     """Class probabilities, or predictions, at rows of the encoded matrix: (n_rows, n_outputs)."""
     if isinstance(model, TreeEnsemble):
         matrix = np.ascontiguousarray(matrix, dtype=np.float32)
-        return model.forest_.predict(matrix, model.n_jobs)
+        found = model.forest_.predict(matrix, model.n_jobs)
+        calibration = getattr(model, "calibration_", None)
+        return found if calibration is None else calibration.apply(found)
+    if isinstance(model, KERNELS):
+        return model.answer_encoded(np.asarray(matrix, dtype=np.float64))
     if model.share != "per-tree":
         matrix = model.preconditioner_.map_.transform(matrix)
     if not is_classifier(model):
@@ -66,19 +77,19 @@ def raw_answers(model: Any, matrix: np.ndarray) -> np.ndarray:
 
 
 def raw_columns(X: Any) -> list[Column]:
-    """Read the columns of a table as they are, missing values and all."""
+    """Read the columns of a table without encoding, including missing values."""
     return read_columns(checked_table(X))
 
 
 def preconditioner_of(model: Any) -> JacobianPreconditioner:
-    """Find the fitted preconditioner inside ``model``, or say how to come by one."""
+    """Return the fitted preconditioner inside ``model``; without one, the error names the fix."""
     found = getattr(model, "preconditioner_", None)
     if isinstance(model, JacobianPreconditioner):
         found = model
     if not isinstance(found, JacobianPreconditioner):
         raise TypeError(
             f"{type(model).__name__} holds no EJOP. Fit a JacobianPreconditioner on the same table "
-            "and hand it in, or use from_ejop."
+            "and pass it, or use from_ejop."
         )
     check_is_fitted(found, "ejop_")
     return found
@@ -87,8 +98,8 @@ def preconditioner_of(model: Any) -> JacobianPreconditioner:
 class MixedRows:
     """Rows that take some columns from one table and the rest from another.
 
-    Columns are encoded one by one, so encoded outputs can be mixed; only numbers that were filled
-    from the row's other numbers are filled again.
+    Columns are encoded one by one, so encoded columns can be mixed; only numbers that were imputed
+    from the row's other numbers are imputed again.
 
     Parameters
     ----------
@@ -116,7 +127,7 @@ class MixedRows:
 
         Returns
         -------
-        ndarray of shape (n, n_outputs)
+        ndarray of shape (n, n_encoded)
         """
         first, second = self.matrices
         mask = from_first[:, self.table.encoded_columns_]

@@ -1,4 +1,4 @@
-"""What a model predicts in the plane of the two strongest EJOP directions."""
+"""Predictions in the plane of the two strongest EJOP directions."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from jarf.inspection._display import SERIES_COLOURS, Display
 from jarf.inspection._facts import EJOPFacts, facts_of
 from jarf.inspection._models import answers, check_model, encode
 
-# Of more rows than this, evenly spaced ones are drawn.
+# If there are more rows than this, evenly spaced ones are drawn.
 MAX_POINTS = 2000
 
 
 class TopPlaneDisplay(Display):
     """Decision regions in the plane of the two strongest EJOP directions, with the data.
 
-    At a point of the plane the predictions for some rows of the data are averaged, each moved
-    within the plane to that point and left as it is otherwise (a partial dependence).
+    The value at a point of the plane is the average prediction for some rows of the data, each
+    moved within the plane to that point and unchanged otherwise (partial dependence).
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ class TopPlaneDisplay(Display):
         ----------
         ax : matplotlib axes, default=None
         cmap : str, default="viridis"
-            Of a regression.
+            Colour map in regression.
         point_size : float, default=9
 
         Returns
@@ -190,7 +190,7 @@ def _evenly(n: int, n_wanted: int) -> np.ndarray:
 
 
 def _grid(points: np.ndarray, resolution: int) -> np.ndarray:
-    """Points of a grid over all but the most outlying data: (resolution^2, 2)."""
+    """Return points of a grid over all but the outermost data: (resolution^2, 2)."""
     low, high = np.quantile(points, [0.005, 0.995], axis=0)
     margin = 0.08 * np.where(high > low, high - low, 1.0)
     axes = [np.linspace(a, b, resolution) for a, b in zip(low - margin, high + margin, strict=True)]
@@ -198,7 +198,7 @@ def _grid(points: np.ndarray, resolution: int) -> np.ndarray:
 
 
 def _moved(row, point, grid, plane, facts: EJOPFacts) -> np.ndarray:
-    """Copies of a row, moved within the plane to every point of the grid."""
+    """Return copies of a row, moved within the plane to every point of the grid."""
     rows = np.tile(row, (len(grid), 1))
     rows[:, facts.mixed] += ((grid - point) @ plane.T) * facts.scale
     return rows

@@ -11,8 +11,11 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
+from jarf.ensemble import JacobianEnsembleClassifier, JacobianEnsembleRegressor
 from jarf.inspection._models import (
+    MODELS,
     MixedRows,
     answers,
     check_model,
@@ -23,27 +26,37 @@ from jarf.inspection._models import (
 # Tables of at most this many columns are explained exactly.
 EXACT_UP_TO = 10
 MOST_EXACT = 16
-# So many mixed rows are predicted at a time.
+# Number of mixed rows that are predicted at a time.
 BLOCK_ROWS = 20_000
 
 
 @dataclass(frozen=True)
 class ShapleyValues:
-    """What each original column adds to the prediction of each row.
+    """Contribution of each original column to the prediction of each row.
 
     Parameters
     ----------
     values : ndarray of shape (n_samples, n_features) or (n_samples, n_features, n_classes)
-        For a classifier, of every class's probability; for several responses, of each. With
-        ``output="raw"``, of each sum of trees: the log-odds where a booster tells two classes
-        apart.
+        For a classifier, one per class probability; for several responses, one per response. With
+        ``output="raw"``, one per sum of trees: the log-odds of the second of two classes.
     base_values : float or ndarray of shape (n_classes,)
         Mean prediction over the background; ``base_values + values.sum(axis=1)`` is the
         prediction, or the raw sum.
     standard_errors : ndarray, like ``values``
-        Of the sampling of orders; zero where values are exact.
+        Sampling error of random orders; zero if values are exact.
     exact : bool
     feature_names : ndarray of str
+
+    Examples
+    --------
+    >>> from jarf import AxisForestRegressor
+    >>> from jarf.inspection import shapley_values
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = AxisForestRegressor(5, random_state=0).fit(X[:, :3], y)
+    >>> found = shapley_values(model, X[:4, :3], X[::40, :3])
+    >>> found.values.shape, found.exact
+    ((4, 3), True)
     """
 
     values: np.ndarray
@@ -72,23 +85,25 @@ def shapley_values(
     """Explain predictions by Shapley values of the original columns.
 
     The value of a set of columns is the mean prediction of rows that take these columns from the
-    row to be explained and all others from a background row (*interventional* Shapley values).
-    A column of the user's table is one player, however many outputs it was encoded to.
+    row to be explained and all others from a background row (*interventional* Shapley values). A
+    column of the user's table is one player, however many encoded columns it has.
 
     Parameters
     ----------
     model : estimator
-        Fitted: JARF on any final ensemble, an oblique forest, a Jacobian forest or Jacobian
-        boosting.
+        Fitted: JARF on any final ensemble, an oblique forest, a Jacobian forest, Jacobian boosting,
+        a kernel machine, or an ensemble of these. Calibrated probabilities are explained as
+        ``predict_proba`` returns them; of an ensemble, the weighted mean of its members before its
+        own temperature.
     X : array-like or DataFrame of shape (n_samples, n_features)
         Rows to explain.
     background : array-like or DataFrame of shape (n_background, n_features)
         Rows to compare with; 20 to 100 training rows are usual. The cost grows with their number.
     n_permutations : int, default=2
-        Where values are sampled: random orders of the columns for *each* background row, at least
+        If values are sampled: number of random orders of the columns per background row, at least
         two; every order is used together with its reverse.
     exact : bool or "auto", default="auto"
-        True adds up all subsets of columns (16 columns at most): 2^d predictions for each pair of
+        True sums over all subsets of columns (16 columns at most): 2^d predictions for each pair of
         a row and a background row. False samples orders. "auto" is exact up to 10 columns.
     random_state : int, RandomState instance or None, default=None
         Draws the orders.
@@ -123,6 +138,9 @@ def shapley_values(
     >>> int(found.importances.argmin())
     2
     """
+    if isinstance(model, JacobianEnsembleClassifier | JacobianEnsembleRegressor):
+        options = {"n_permutations": n_permutations, "exact": exact}
+        return _of_ensemble(model, X, background, random_state, options)
     check_model(model)
     ask = _asked(model, output)
     rows = MixedRows(model, X, background)
@@ -136,6 +154,26 @@ def shapley_values(
         rng = check_random_state(random_state)
         values, errors = _sampled_orders(ask, rows, ends, d, n_permutations, rng)
     return _result(model, values, errors, ends[1].mean(axis=0))
+
+
+def _of_ensemble(model, X, background, random_state, options) -> ShapleyValues:
+    """Average the values of the members: Shapley values are linear in the model."""
+    check_is_fitted(model)
+    seed = check_random_state(random_state).randint(2**31 - 1)  # all members walk the same orders
+    total: Any = None
+    for name, member in model.members_.items():
+        if not isinstance(member, MODELS):
+            raise TypeError(
+                f"The member {name!r} of the ensemble, {type(member).__name__}, is not a model of "
+                "this library and cannot be explained. Explain the other members by themselves."
+            )
+        found = shapley_values(member, X, background, random_state=seed, **options)
+        weight = model.weights_[name]
+        parts = [weight * found.values, weight * found.base_values]
+        parts.append(weight * found.standard_errors)  # errors of the same orders add up, at most
+        total = parts if total is None else [a + b for a, b in zip(total, parts, strict=True)]
+    values, base, errors = total
+    return ShapleyValues(values, base, errors, found.exact, column_names(model))
 
 
 def _asked(model, output: str) -> Callable[[np.ndarray], np.ndarray]:
@@ -182,7 +220,7 @@ def _mean_of_each(outputs: np.ndarray, m: int) -> np.ndarray:
 
 
 def _subset_weights(subsets: np.ndarray) -> np.ndarray:
-    """How often the worth of each subset counts for each column, with its sign."""
+    """Return the signed weight of each subset's value for each column."""
     d = subsets.shape[1]
     sizes = subsets.sum(axis=1)
     chance = np.array([factorial(s) * factorial(d - s - 1) / factorial(d) for s in range(d)])

@@ -1,4 +1,4 @@
-"""Every fitted tree ensemble as the engine's arrays, with the linear maps before them.
+"""Every fitted tree ensemble as the engine's arrays, with the preceding linear maps.
 
 Cuts in words, the alignment of cuts, ONNX files and checks of loaded models read these arrays only.
 """
@@ -17,7 +17,7 @@ from jarf.trees import Forest, read_trees
 
 
 class Part(NamedTuple):
-    """Trees and the map whose outputs they cut; None where they cut the table's own."""
+    """Trees, and the linear map before them; None if they cut encoded columns directly."""
 
     linear: LinearMap | None
     forest: Forest
@@ -70,12 +70,12 @@ class Trees:
         raise AssertionError
 
     def normals(self) -> csr_array:
-        """Return the directions of all cuts over the table's outputs, in their units."""
+        """Return the directions of all cuts over the encoded columns, in their units."""
         return csr_array(vstack([part_normals(part) for part in self.parts]))
 
 
 def part_normals(part: Part) -> csr_array:
-    """Undo the map of one part: the directions of its cuts over the table's outputs."""
+    """Return the directions of one part's cuts over the encoded columns, with its map undone."""
     directions = part.forest.directions()[1]
     if part.linear is None:
         return directions

@@ -33,7 +33,7 @@ def number_text(value: float, digits: int, trim: bool = False) -> str:
 
 
 def _place(name: str, part: Ordered, threshold: float, below: bool, closed: bool) -> str:
-    """Name the level of an ordered category that a cut lies behind."""
+    """Return the level of an ordered category that a cut follows."""
     last = floor(threshold) if below == closed else ceil(threshold) - 1
     if last < 0:
         return f"{name} is {'' if below else 'not '}missing"
@@ -44,17 +44,26 @@ def _place(name: str, part: Ordered, threshold: float, below: bool, closed: bool
 
 
 class Wording:
-    """Says which rows go left, or right, at a cut.
+    """Describes which rows go left, or right, at a cut.
 
     Parameters
     ----------
     model : estimator
         Fitted; its table and names are used.
     scales : ndarray of shape (n_outputs,)
-        Standard deviations of the table's outputs: the larger a term's spread, the earlier it is
-        named.
+        Standard deviations of the encoded columns; terms with larger spread come first.
     digits : int
     max_terms : int or None
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from jarf import AxisForestRegressor
+    >>> from jarf.inspection import Wording
+    >>> X = np.random.default_rng(0).normal(size=(50, 2))
+    >>> model = AxisForestRegressor(2, random_state=0).fit(X, X[:, 0])
+    >>> Wording(model, np.ones(2), digits=2, max_terms=None).cut(np.array([0.6, -0.8]), 0.5)
+    '-0.80 x1 + 0.60 x0 <= 0.5'
     """
 
     def __init__(self, model: Any, scales: np.ndarray, digits: int, max_terms: int | None):
@@ -63,7 +72,7 @@ class Wording:
         self.digits, self.max_terms = digits, max_terms
 
     def cut(self, direction: np.ndarray, offset: float, left: bool = True) -> str:
-        """Say what holds for rows with ``direction . x <= offset``, or for all others."""
+        """Describe the rows with ``direction . x <= offset``, or all others."""
         sizes = np.abs(direction) * self.scales
         used = np.flatnonzero(sizes > NEGLIGIBLE * sizes.max(initial=0.0))
         if len(used) == 0:
@@ -85,7 +94,7 @@ class Wording:
         return f"{text} {'<=' if left else '>'} {self._offset(offset / length, spread)}"
 
     def _offset(self, value: float, spread: float) -> str:
-        """Write a threshold, as finely as the spread of what it cuts asks for."""
+        """Write a threshold with as many digits as the spread of its direction requires."""
         decimals = max(0, self.digits + 1 - floor(log10(spread)))
         if decimals > 9 or abs(value) >= 1e9:
             return number_text(value, self.digits + 2)
@@ -93,13 +102,13 @@ class Wording:
         return text.rstrip("0").rstrip(".") if "." in text else text
 
     def _part(self, output: int) -> tuple[str, Part, int]:
-        """The column an output came from, how it was encoded, and which of its outputs it is."""
+        """Return the column of an encoded column, how it was encoded, and its position there."""
         column = int(self.table.encoded_columns_[output])
         within = output - int(np.searchsorted(self.table.encoded_columns_, column))
         return str(self.names[column]), self.table.part(column), within
 
     def _term(self, output: int) -> str:
-        """Name an output as a term of a sum."""
+        """Name an encoded column as a term of a sum."""
         name, part, within = self._part(output)
         kind = self.table.encoded_kinds_[output]
         if kind == "level":
@@ -116,7 +125,7 @@ class Wording:
         return f"{name} is {'' if holds else 'not '}{'missing' if level is None else level}"
 
     def _axis(self, output: int, threshold: float, below: bool, closed: bool) -> str:
-        """Say on which side of a threshold one output lies; ``closed`` includes the threshold."""
+        """Describe one side of a cut of an encoded column; ``closed`` includes the threshold."""
         name, part, within = self._part(output)
         kind = self.table.encoded_kinds_[output]
         if kind == "level" and 0 <= threshold < 1:

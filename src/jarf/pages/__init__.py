@@ -1,4 +1,4 @@
-"""Plain summaries -> HTML pages, Markdown and figures. Knows nothing of studies and stored rows."""
+"""Plain summaries -> HTML pages, Markdown and figures, independent of studies and stored rows."""
 
 from jarf.pages._compare import comparison_markdown, comparison_page
 from jarf.pages._compare_figures import draw_comparison
@@ -9,12 +9,13 @@ from jarf.pages._style import (
     Painter,
     drawing,
     full_mark,
+    log_axis,
     method_colour,
     method_legend,
     method_marker,
     subplots,
 )
-from jarf.pages._svg import inline_svg, save_figure
+from jarf.pages._svg import inline_svg, save_figure, save_themed
 from jarf.pages._tables import (
     csv_cell,
     number,
@@ -39,6 +40,7 @@ __all__ = [
     "figure_html",
     "full_mark",
     "inline_svg",
+    "log_axis",
     "method_colour",
     "method_legend",
     "method_marker",
@@ -47,6 +49,7 @@ __all__ = [
     "plain_text",
     "printable",
     "save_figure",
+    "save_themed",
     "simple_table",
     "subplots",
     "table_csv",

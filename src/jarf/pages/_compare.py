@@ -22,7 +22,7 @@ __all__ = ["comparison_markdown", "comparison_page"]
 
 
 def comparison_markdown(summary: dict[str, Any]) -> str:
-    """The answer, the tables and what a reader must know."""
+    """Return the answer, the tables and the notes as Markdown."""
     parts = [f"# {plain_text(_title(summary))}", ""]
     parts += [f"{plain_text(line)}  " for line in summary["answer"]]
     parts += ["", "## What to do next", "", *(plain_text(s) + "  " for s in next_steps(summary))]
@@ -36,7 +36,7 @@ def comparison_markdown(summary: dict[str, Any]) -> str:
 
 
 def comparison_page(summary: dict[str, Any]) -> str:
-    """One self-contained page: the answer first, then why."""
+    """Return one self-contained page: the answer first, then the evidence."""
     figures = draw_comparison(summary)
     tables = {table["id"]: table_html(table) for table in summary["tables"]}
     sections = [
@@ -111,31 +111,31 @@ def _directions(summary: dict[str, Any], figures: dict[str, Painter]) -> str:
 
 
 def _what_matters(summary: dict[str, Any]) -> list[str]:
-    """The directions in sentences."""
+    """Describe the directions in sentences."""
     found = summary["directions"]
     if "error" in found:
         return [f"The directions could not be computed: {found['error']}"]
     said = []
     if "shares" not in found:
-        said.append("There are fewer than two numeric columns: nothing can be rotated.")
+        said.append("There are fewer than two numeric columns, so there are no directions.")
     else:
         shares = found["shares"]
         few = sum(share >= 0.1 for share in shares)
         said.append(
             "A direction is a weighted sum of the numeric columns; the strongest are those along "
-            "which a forest's prediction changes most. Here the first direction carries "
-            f"{100 * shares[0]:.0f} % of all change (the trace of the EJOP of the "
+            "which a forest's prediction changes most. Here the first direction accounts for "
+            f"{100 * shares[0]:.0f} % of the total (the trace of the EJOP of the "
             f"{len(found['columns'])} numeric columns), the first two "
-            f"{100 * sum(shares[:2]):.0f} %; {few} of {len(shares)} carry 10 % or more. They were "
-            f"estimated on the {found['n_rows']:,} training rows of the first split."
+            f"{100 * sum(shares[:2]):.0f} %; {few} of {len(shares)} account for 10 % or more each. "
+            f"They were estimated on the {found['n_rows']:,} training rows of the first split."
         )
         if found["agreement"]:
             first, second = found["agreement"]
             said.append(
-                f"Estimated on two halves of these rows, the first direction agrees to "
-                f"{first:.2f}, the second to {second:.2f} (cosine; 1 is the same direction). Do "
-                "not interpret a direction that does not agree. Agreement shows that a direction "
-                "is not chance, not that it is a cause."
+                f"Between estimates from two halves of these rows, the cosine is "
+                f"{first:.2f}, the second to {second:.2f} for the second (1 means the same "
+                "direction). Do not interpret a direction whose cosine is low. A high cosine shows "
+                "that a direction is not due to chance, not that it is causal."
             )
     if found.get("not_differentiated"):
         names = ", ".join(found["not_differentiated"])
@@ -191,10 +191,12 @@ def _how(summary: dict[str, Any]) -> str:
     run = summary["settings"]["budget"]
     text = (
         "Folds are stratified in classification and the same for every method. Encoders, scalers, "
-        "imputers, maps and searches see the training rows of a split only. Numeric columns are "
-        "standardised with medians for missing values; categories, and numbers of two values, are "
-        f"one-hot, the {run['max_levels']} most frequent levels each. XGBoost's grid is searched "
+        "imputers, maps and grid searches see the training rows of a split only. Numeric columns "
+        "are "
+        "standardised with medians for missing values; categories, and numeric columns with two "
+        "values, are one-hot encoded, with the {run['max_levels']} most frequent levels each. "
+        "XGBoost's grid is searched "
         f"inside every training part, on at most {run['tune_rows']:,} rows in {run['tune_folds']} "
-        "folds. The other methods have their default settings. Every fit runs on one thread."
+        "folds. The other methods use their default settings. Every fit runs on one thread."
     )
     return f"<p>{escape(text)}</p><pre>{escape(json.dumps(summary['settings'], indent=1))}</pre>"

@@ -1,4 +1,4 @@
-"""The figures of a comparison, each drawn from its summary."""
+"""The figures of a comparison, drawn from its summary."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ _CLASSES = ("#3b82c4", "#d1491c", "#15803d", "#9a7fd1", "#bf8700", "#c0569b", "#
 
 
 def draw_comparison(summary: dict[str, Any]) -> dict[str, Painter]:
-    """Every figure that the summary has numbers for, by name."""
+    """Draw every figure that the summary has numbers for."""
     with drawing():
         drawn = [make(summary) for make in _FIGURES]
     return {painter.name: painter for painter in drawn if painter is not None}
 
 
 def short(name: str, most: int = 26) -> str:
-    """A column's name for an axis: printable and not too long."""
+    """Shorten a column's name for an axis and make it printable."""
     text = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in name)
     return text if len(text) <= most else text[: most - 1] + "\N{HORIZONTAL ELLIPSIS}"
 
 
 def _lines(ax: Any, names: Sequence[str]) -> None:
-    """Names down the left, the first on top."""
+    """Write names on the left, the first on top."""
     ax.set_yticks(range(len(names)), [short(name) for name in names])
     ax.invert_yaxis()
     ax.grid(axis="y", visible=False)
@@ -91,8 +91,8 @@ def _gains(summary: dict[str, Any]) -> Painter | None:
     painter = Painter(
         "compare-gains",
         f"Gain over {base}, with 95 % intervals",
-        f"{summary['metric_label']}; right of zero is better than {base}. Intervals allow for "
-        "training rows shared by splits, not for the number of pairs.",
+        f"{summary['metric_label']}; to the right of zero is better than {base}. Intervals account "
+        "for training rows shared between splits, not for the number of pairs.",
         figure,
     )
     ax.axvline(0, color=INK, lw=1)
@@ -163,7 +163,7 @@ def _times(summary: dict[str, Any]) -> Painter | None:
     painter = Painter(
         "compare-times",
         "Seconds of one fit",
-        "One thread. Pale: the search for parameters before it.",
+        "One thread. Pale: parameter search.",
         figure,
     )
     for place, row in enumerate(table["rows"]):
@@ -244,7 +244,7 @@ def _heat_map(summary: dict[str, Any]) -> Painter | None:
     painter = Painter(
         "compare-heat",
         "Loadings of the leading directions",
-        "Orange above zero, blue below, the stronger the darker.",
+        "Orange: positive, blue: negative; darker is larger.",
         figure,
     )
     for row, j in enumerate(order):
@@ -274,14 +274,16 @@ def _sensitivities(summary: dict[str, Any]) -> Painter | None:
     painter = Painter(
         "compare-sensitivities",
         "Sensitivity to each column",
-        f"The change of {unit}, between two neighbouring values of a column, times its "
-        "standard deviation over their distance: a slope. Root mean square over the training "
-        "rows, by the surrogate forest; moving the column by a whole standard deviation may "
-        "change less. A level of a category is switched on and off.",
+        f"How much {unit} changes if the column moves by one standard deviation: the root mean "
+        "square over the training rows, by the surrogate forest. The step is one standard "
+        "deviation, or longer if the neighbouring values lie further apart; then the change is "
+        "scaled to one standard deviation. For columns with outliers it is the robust standard "
+        "deviation (1.48 times the median absolute deviation). A level of a category is switched "
+        "on and off.",
         figure,
     )
     _bars(painter, ax, [name for name, _ in found], [value for _, value in found], _SECOND)
-    ax.set_xlabel("sensitivity")
+    ax.set_xlabel("change per standard deviation of the column")
     return painter
 
 
@@ -295,9 +297,9 @@ def _plane(summary: dict[str, Any]) -> Painter | None:
     painter = Painter(
         "compare-plane",
         "Test rows in the plane of the two strongest directions",
-        "The solid line is the best single cut across a direction; the dashed one, where it "
-        "crosses this part of the plane, the best cut of a single column. Both were chosen on "
-        "training rows. The outermost points are cut off.",
+        "The solid line is the best single cut across a direction; the dashed line, if it crosses "
+        "this part of the plane, is the best cut of a single column. Both were chosen on training "
+        "rows. The outermost points are not shown.",
         figure,
     )
     if found["task"] == "classification":

@@ -1,4 +1,4 @@
-"""The parts of a comparison page for readers who are new to all this."""
+"""The parts of a comparison page for readers who are new to the methods."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["glossary_html", "glossary_terms", "next_steps", "next_steps_html"]
 
 
 def next_steps_html(summary: dict[str, Any]) -> str:
-    """What to do now: which method, what to check first, and code to paste."""
+    """Return what to do next as HTML: the method, what to check first, and code to paste."""
     html = "".join(f"<p>{escape(line)}</p>" for line in next_steps(summary))
     if summary["code"]:
         html += f"<pre>{escape(summary['code'])}</pre>"
@@ -17,22 +17,22 @@ def next_steps_html(summary: dict[str, Any]) -> str:
 
 
 def next_steps(summary: dict[str, Any]) -> list[str]:
-    """The advice in sentences."""
+    """Return the advice as sentences."""
     said = list(summary["advice"])
     if summary["warnings"]:
         said.append(
-            "Before that, look at the warnings above: a column that would not be known at the time "
-            "of the prediction makes every score here too good."
+            "First read the warnings above: a column that is not known at prediction time makes "
+            "every score here too optimistic."
         )
     if summary["code"]:
-        said.append("This code fits it to all rows of the table:")
+        said.append("This code fits it on all rows of the table:")
     elif summary["advice"][0].startswith("Use "):
-        said.append("It is a method of your own: fit it to all rows as you do elsewhere.")
+        said.append("It is a method of your own: fit it on all rows as usual.")
     return said
 
 
 def glossary_html(summary: dict[str, Any]) -> str:
-    """The methods and the words of the page, each explained in a sentence or two."""
+    """Return the methods and terms of the page, explained in a sentence or two each."""
     rows = "".join(
         f"<dt>{escape(term)}</dt><dd>{escape(text)}</dd>" for term, text in glossary_terms(summary)
     )
@@ -40,7 +40,7 @@ def glossary_html(summary: dict[str, Any]) -> str:
 
 
 def glossary_terms(summary: dict[str, Any]) -> list[tuple[str, str]]:
-    """Methods and words, with their explanations."""
+    """Return methods and terms, with their explanations."""
     run = summary["settings"].get("budget", {})
     methods = [
         (method["name"], _sentence(method["note"] or "a method that you registered"))
@@ -48,8 +48,8 @@ def glossary_terms(summary: dict[str, Any]) -> list[tuple[str, str]]:
     ]
     classifies = summary["table"]["task"] == "classification"
     metric = (
-        "Cohen's kappa: how much better than guessing with the same shares of classes the "
-        "predictions are. 0 is guessing, 1 is perfect."
+        "Cohen's kappa: agreement between predicted and true classes beyond chance. 0 is chance "
+        "level, 1 is perfect."
         if classifies
         else "R²: the share of the target's variance that the predictions explain. 0 is always "
         "predicting the mean, 1 is perfect."
@@ -58,32 +58,32 @@ def glossary_terms(summary: dict[str, Any]) -> list[tuple[str, str]]:
         *methods,
         (
             "split",
-            f"The rows are cut into {run.get('folds', 'several')} parts at random; each part is "
-            "predicted by models that were fitted to the others. With "
-            f"{run.get('repeats', 'several')} such random cuts, scores are means over all parts.",
+            f"The rows are divided at random into {run.get('folds', 'several')} parts; each part "
+            "is predicted by models fitted on the others. With "
+            f"{run.get('repeats', 'several')} such random divisions, scores are means over all "
+            "parts.",
         ),
         ("score", metric),
         (
             "noise",
-            "Another random cut into parts would change all scores a little. A difference that is "
-            "too large to come from such chance is called more than noise.",
+            "Another random division into parts would change all scores a little. A difference "
+            "that is too large to be explained by chance is called more than noise.",
         ),
         (
             "direction",
             "A weighted sum of the numeric columns, such as 0.8 age - 0.6 debt. If the prediction "
-            "changes along a direction rather than along single columns, a tree that may cut along "
-            "it needs fewer cuts.",
+            "changes along such a combination, a tree that can cut along it needs fewer cuts.",
         ),
         (
             "EJOP",
-            "Expected Jacobian outer product: a table of how strongly a fitted forest's prediction "
-            "reacts to small changes of the columns, averaged over rows. Its strongest directions "
-            "are those along which the prediction changes most.",
+            "Expected Jacobian outer product: a matrix that measures how strongly a fitted "
+            "forest's prediction changes with the columns, averaged over rows. Its leading "
+            "eigenvectors are the directions along which the prediction changes most.",
         ),
         (
             "sensitivity",
-            "How strongly the prediction reacts to one column, the others held fixed. It describes "
-            "the forest, not causes.",
+            "How strongly the prediction changes with one column while the others are held fixed. "
+            "It describes the forest, not causal effects.",
         ),
     ]
 

@@ -1,7 +1,7 @@
-"""Parts of a self-contained page: tables that sort, figures that answer, filters.
+"""Parts of a self-contained page: sortable tables, figures with hover texts, filters.
 
-Every text that may come from data or users passes `html.escape`. The parts know nothing of the
-paper, so that other commands build their pages from them.
+Every text that may come from data or users passes `html.escape`. The parts do not depend on the
+paper, so that other commands can use them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def page_html(
     footer: str = "",
     compares: bool = True,
 ) -> str:
-    """The whole page.
+    """Return the whole page.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def page_html(
     filters : dict of str to names
         What can be hidden, by kind: "dataset", "method".
     compares : bool
-        Whether tables hold numbers of a paper to switch to.
+        Whether tables contain the paper's numbers, to switch between views.
     """
     links = "".join(f'<a href="#{escape(name)}">{escape(text)}</a>' for name, text, _ in sections)
     body = "".join(
@@ -110,7 +110,7 @@ def _menu(kind: str, names: Sequence[str]) -> str:
 
 
 def table_html(table: dict[str, Any], starred: Sequence[str] = ()) -> str:
-    """A sortable table: our number, below it the paper's and the difference.
+    """Return a sortable table: our number, with the paper's and the difference below.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ def _head(text: str, first: str, names: str) -> str:
 
 
 def _names(kind: str, name: str) -> str:
-    """The attribute that the filters look for."""
+    """Return the attribute that the filters use."""
     return f' data-{kind}="{escape(name)}"' if kind in ("method", "dataset") else ""
 
 
@@ -200,7 +200,7 @@ def _simple_cell(value: Any) -> str:
 
 
 def figure_html(painter: Painter) -> str:
-    """A figure whose marks answer to the pointer and to the filters."""
+    """Return a figure whose marks respond to the pointer and the filters."""
     return (
         f'<figure id="figure-{escape(painter.name)}"><div class="frame">{inline_svg(painter)}</div>'
         f"<figcaption><b>{escape(painter.title)}.</b> {escape(painter.caption)}</figcaption>"
@@ -209,7 +209,7 @@ def figure_html(painter: Painter) -> str:
 
 
 def claims_html(claims: Sequence[dict[str, str]]) -> str:
-    """One card per claim: what the paper says, what we found."""
+    """Return one card per claim: the paper's statement and our finding."""
     cards = "".join(
         f'<article class="claim {_CLASSES.get(claim["verdict"], "none")}">'
         f'<div class="verdict">{escape(claim["verdict"])}</div>'

@@ -13,13 +13,14 @@ __all__ = [
     "Painter",
     "drawing",
     "full_mark",
+    "log_axis",
     "method_colour",
     "method_legend",
     "method_marker",
     "subplots",
 ]
 
-INK = "#1b1f24"  # becomes the page's text colour in the inline form
+INK = "#1b1f24"  # replaced by the page's text colour in inline SVG
 GRID = "#8b949e"
 _COLOURS = {
     "RF": "#6e7781",
@@ -33,12 +34,16 @@ _COLOURS = {
     "JARF-XGB": "#8f5b34",
     "XGB+J": "#0b7285",
     "JF": "#15803d",
+    "JB": "#991b1b",
+    "JE": "#db2777",
     "ET": "#4b5563",
     "HGB": "#a16207",
     "LGBM": "#65a30d",
     "CatBoost": "#ca8a04",
     "YDF-oblique": "#be185d",
     "YDF-GBT": "#7e22ce",
+    "YDF-oblique-GBT": "#a855f7",
+    "xRFM": "#0369a1",
 }
 _MARKERS = {
     "RF": "o",
@@ -52,12 +57,16 @@ _MARKERS = {
     "JARF-XGB": "P",
     "XGB+J": "p",
     "JF": "X",
+    "JB": "P",
+    "JE": "*",
     "ET": "h",
     "HGB": "d",
     "LGBM": "8",
     "CatBoost": "H",
     "YDF-oblique": "D",
     "YDF-GBT": "v",
+    "YDF-oblique-GBT": "<",
+    "xRFM": "^",
 }
 _MORE = ("#4d7c0f", "#be123c", "#0e7490", "#7c3aed", "#a16207", "#334155")
 
@@ -77,7 +86,7 @@ def method_marker(name: str) -> str:
 
 @contextmanager
 def drawing() -> Iterator[Any]:
-    """Matplotlib without a screen, with our defaults and repeatable SVG."""
+    """Set up matplotlib without a screen, with our defaults and reproducible SVG."""
     import matplotlib
 
     settings: dict[Any, Any] = {
@@ -112,7 +121,7 @@ def drawing() -> Iterator[Any]:
 
 
 def subplots(*args: Any, **kwargs: Any) -> Any:
-    """A figure of its own, without pyplot, and its axes."""
+    """Return a new figure and its axes, without pyplot."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -120,6 +129,21 @@ def subplots(*args: Any, **kwargs: Any) -> Any:
     figure = Figure(figsize=size, layout="constrained")
     FigureCanvasAgg(figure)
     return figure, figure.subplots(*args, **kwargs)
+
+
+def log_axis(ax: Any, which: str) -> None:
+    """Make the "x" or "y" axis logarithmic, with plain numbers where ticks have room."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    ax.set(**{f"{which}scale": "log"})
+    axis = getattr(ax, f"{which}axis")
+    low, high = sorted(axis.get_view_interval())
+    span = high / max(low, 1e-300)
+    subs = (1.0,) if span > 100 else (1.0, 2.0, 5.0)
+    axis.set_major_locator(LogLocator(base=100.0 if span > 1e5 else 10.0, subs=subs))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+    axis.set_minor_formatter(NullFormatter())
+    axis.set_tick_params(which="minor", length=0)
 
 
 def full_mark(ax: Any, x: float, y: float, colour: str, marker: str = "o") -> Any:
@@ -146,7 +170,7 @@ def method_legend(figure: Any, methods: list[str]) -> None:
 
 
 class Painter:
-    """A figure under construction, with the words to show over its points.
+    """A figure under construction, with the hover texts of its marks.
 
     Parameters
     ----------
@@ -162,7 +186,7 @@ class Painter:
         self.tips: dict[str, dict[str, str]] = {}
 
     def tag(self, artist: Any, tip: str = "", method: str = "", dataset: str = "") -> Any:
-        """Give an artist a hover text, and names that the page's filters know."""
+        """Give an artist a hover text, and names for the page's filters."""
         gid = f"tip-{len(self.tips)}"
         artist.set_gid(gid)
         found = {"data-tip": tip, "data-method": method, "data-dataset": dataset}

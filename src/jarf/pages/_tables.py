@@ -30,7 +30,7 @@ __all__ = [
 
 
 def printable(text: str) -> str:
-    """Text for a terminal or a page: control characters as visible escapes, line breaks kept.
+    """Return text for a terminal or a page: control characters become visible escapes.
 
     Examples
     --------
@@ -44,7 +44,7 @@ def printable(text: str) -> str:
 
 
 def number(value: float | None, digits: int = 3, signed: bool = False) -> str:
-    """A number for people, with a true minus sign; an empty text for none.
+    """Format a number for people, with a real minus sign; None becomes an empty string.
 
     Examples
     --------
@@ -61,14 +61,14 @@ def number(value: float | None, digits: int = 3, signed: bool = False) -> str:
 
 
 def row_digits(row: dict[str, Any], column: dict[str, Any]) -> int:
-    """Digits of a cell: counts and ranks of a summary need fewer than the metric."""
+    """Return the digits of a cell: counts and ranks need fewer than the metric."""
     return {"Mean rank": 2, "Best or within 0.01": 0, "Worse than RF": 0, "Better than RF": 0}.get(
         row["key"], column["digits"]
     )
 
 
 def table_csv(table: dict[str, Any]) -> str:
-    """One line per cell: tidy, for reading by programs."""
+    """Return one line per cell, in tidy form."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     names = ("ours", "se", "n", "mark", "paper", "paper_se", "difference")
@@ -95,7 +95,7 @@ def _plain(name: str, cell: dict[str, Any]) -> str:
 
 
 def csv_cell(text: str) -> str:
-    """Text for a CSV file, in a form that no spreadsheet takes for a formula.
+    """Return text for a CSV file that no spreadsheet interprets as a formula.
 
     Examples
     --------
@@ -107,7 +107,7 @@ def csv_cell(text: str) -> str:
 
 
 def table_markdown(table: dict[str, Any], title: bool = True) -> str:
-    """A Markdown table; a cell reads: ours (paper's, difference)."""
+    """Return a Markdown table; a cell reads: ours (paper's, difference)."""
     head = [table["row_header"], *(column["label"] for column in table["columns"])]
     lines = []
     if title:
@@ -146,7 +146,7 @@ def _markdown_cell(cell: dict[str, Any] | None, digits: int) -> str:
 
 
 def plain_text(text: str) -> str:
-    """Text as Markdown that shows it: it cannot end a cell, start markup, link or load anything.
+    """Escape text for Markdown: it cannot end a cell, start markup, link or load anything.
 
     Examples
     --------
@@ -162,7 +162,7 @@ def plain_text(text: str) -> str:
 
 
 def write_text(path: str | Path, text: str) -> None:
-    """Replace a text file at once; the old one survives a full disk."""
+    """Replace a text file atomically; the old one survives a full disk."""
     with atomic_write(path, "w", newline="", follow_links=False) as stream:
         stream.write(text)
 

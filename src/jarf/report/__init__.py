@@ -1,4 +1,4 @@
-"""Tables, figures and a page out of stored results; nothing is run here."""
+"""Tables, figures and a page from stored results; nothing is fitted here."""
 
 from jarf.pages import (
     Painter,
@@ -19,10 +19,18 @@ from jarf.pages import (
 from jarf.report._build import build_report, load_results, summarise
 from jarf.report._claims import judge
 from jarf.report._figures import draw_figures
+from jarf.report._headline import (
+    HeadlinePanel,
+    draw_headline,
+    headline_panels,
+    headline_sentence,
+    write_headline,
+)
 from jarf.report._markdown import headline_markdown, tables_markdown
 from jarf.report._paper import beside_paper, paper_cell, paper_reference
 
 __all__ = [
+    "HeadlinePanel",
     "Painter",
     "beside_paper",
     "build_report",
@@ -30,8 +38,11 @@ __all__ = [
     "comparison_markdown",
     "comparison_page",
     "draw_figures",
+    "draw_headline",
     "figure_html",
     "headline_markdown",
+    "headline_panels",
+    "headline_sentence",
     "inline_svg",
     "judge",
     "load_results",
@@ -47,4 +58,5 @@ __all__ = [
     "table_markdown",
     "tables_markdown",
     "write_between_markers",
+    "write_headline",
 ]

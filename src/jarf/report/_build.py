@@ -1,4 +1,4 @@
-"""From a results folder to summary, tables, figures and page. Nothing is run here."""
+"""From a results folder to summary, tables, figures and page. Nothing is fitted here."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from typing import Any
 from jarf.bench import (
     CLASSIFICATION,
     EXPERIMENTS,
+    PMLB,
     REGRESSION,
+    SRBENCH,
     Results,
     ResultTable,
     StoreError,
@@ -36,8 +38,9 @@ from jarf.pages import (
     write_text,
 )
 from jarf.report._claims import HOLDS, NOT_HERE, PART, UNTESTED, judge
-from jarf.report._figures import FIGURE_OF, draw_figures
+from jarf.report._figures import FIGURES_OF, draw_figures
 from jarf.report._goals import GOALS, IN_SIGHT
+from jarf.report._headline import draw_headline, headline_panels, headline_sentence
 from jarf.report._paper import beside_paper, paper_cell, paper_reference
 
 __all__ = [
@@ -48,12 +51,12 @@ __all__ = [
 
 
 def load_results(folder: str | os.PathLike[str]) -> Results:
-    """Stored rows and settings of a results folder."""
+    """Return the stored rows and settings of a results folder."""
     return Results(load_rows(folder), read_run(folder)[0])
 
 
 def result_tables(results: Results) -> dict[str, list[ResultTable]]:
-    """The tables of every experiment that has numbers of ours."""
+    """Return the tables of every experiment that has results."""
     made = {name: experiment.tables(results) for name, experiment in EXPERIMENTS.items()}
     kept = {name: [table for table in tables if table.cells] for name, tables in made.items()}
     kept = {name: tables for name, tables in kept.items() if tables}
@@ -65,7 +68,7 @@ def result_tables(results: Results) -> dict[str, list[ResultTable]]:
 
 
 def _other_data(results: Results) -> str:
-    """What to say where the paper's means are not over the datasets of this run."""
+    """Return a note if the paper's means are over other datasets than this run's."""
     missing = [d for d in CLASSIFICATION + REGRESSION if d not in results.datasets()]
     if not missing:
         return ""
@@ -76,7 +79,7 @@ def _other_data(results: Results) -> str:
 
 
 def summarise(folder: str | os.PathLike[str], results: Results | None = None) -> dict[str, Any]:
-    """Everything the page says, as a plain dict.
+    """Return everything on the page as a plain dict.
 
     Parameters
     ----------
@@ -88,8 +91,8 @@ def summarise(folder: str | os.PathLike[str], results: Results | None = None) ->
     Returns
     -------
     dict
-        ``run``, ``environment``, ``counts``, ``experiments`` with their tables, ``claims``,
-        ``goals``, ``datasets``, ``methods``, ``not_run``, ``errors``.
+        ``run``, ``environment``, ``counts``, ``headline``, ``experiments`` with their tables,
+        ``claims``, ``goals``, ``datasets``, ``methods``, ``not_run``, ``errors``.
     """
     return _summary_and_tables(folder, load_results(folder) if results is None else results)[0]
 
@@ -100,12 +103,15 @@ def _summary_and_tables(
     tables = result_tables(results)
     by_id = {table.id: table for group in tables.values() for table in group}
     names = results.datasets() + results.datasets(simulated=True)
+    for collection in (SRBENCH, PMLB):
+        names += results.datasets(collection=collection)
     methods = results.methods(names)
     environments = read_run(folder)[1]
     summary = {
         "run": results.settings,
         "environment": environments,
         "counts": {"rows": len(results.rows), "errors": len(results.errors)},
+        "headline": headline_sentence(headline_panels(results)),
         "unfinished": results.unfinished().strip(),
         "experiments": [
             {
@@ -127,7 +133,7 @@ def _summary_and_tables(
 
 
 def _not_run(methods: list[str], environments: list[dict[str, Any]]) -> list[dict[str, str]]:
-    """Methods of the study without results, and why, so that no table has a silent gap."""
+    """Return methods of the study without results, and why, so that no table has a silent gap."""
     missing = {name for found in environments for name in found.get("not_installed", [])}
     return [
         {"name": name, "why": "not installed" if name in missing else "not run"}
@@ -205,12 +211,15 @@ def build_report(folder: str | os.PathLike[str], out: str | os.PathLike[str] | N
     write_text(target / "summary.json", json.dumps(summary, indent=1, allow_nan=False) + "\n")
     write_text(tables / "rows.csv", _rows_csv(results))
     page = target / "index.html"
-    write_text(page, _page(summary, painters))
+    first = draw_headline(results)
+    if first is not None:
+        save_figure(first, figures)
+    write_text(page, _page(summary, painters, first))
     return page
 
 
 def _own_folder(path: Path) -> Path:
-    """Make a folder of the report; a link in its place would lead our files elsewhere."""
+    """Create a folder of the report; a link in its place would redirect our files."""
     if path.is_symlink():
         raise StoreError(f"{path} is a link; remove it, or choose another folder with --out")
     path.mkdir(parents=True, exist_ok=True)
@@ -218,7 +227,7 @@ def _own_folder(path: Path) -> Path:
 
 
 def _rows_csv(results: Results) -> str:
-    """All rows as one flat table, whose texts no spreadsheet takes for formulas."""
+    """Write all rows as one flat table, safe against formulas in spreadsheets."""
     frame = results.frame.copy()
     frame.columns = [csv_cell(str(name)) for name in frame.columns]
     for name in frame.columns:
@@ -227,14 +236,14 @@ def _rows_csv(results: Results) -> str:
     return frame.to_csv(index=False, lineterminator="\n")
 
 
-def _page(summary: dict[str, Any], painters: dict[str, Painter]) -> str:
+def _page(summary: dict[str, Any], painters: dict[str, Painter], first: Painter | None) -> str:
     starred = [facts["name"] for facts in summary["datasets"] if facts["partial"]]
     sections = [("claims", "The paper's claims", _claims(summary))]
     if summary["goals"]:
-        sections.append(("goals", "The same asked of our own forest", _goals(summary)))
+        sections.append(("goals", "Goals for our own forest", _goals(summary)))
     for experiment in summary["experiments"]:
-        figure = painters.get(FIGURE_OF.get(experiment["name"], ""))
-        html = figure_html(figure) if figure is not None else ""
+        names = [name for name in FIGURES_OF.get(experiment["name"], ()) if name in painters]
+        html = "".join(figure_html(painters[name]) for name in names)
         html += "".join(table_html(table, starred) for table in experiment["tables"])
         sections.append((experiment["name"], experiment["title"], html))
     sections.append(("data", "Data and methods", _data(summary)))
@@ -246,12 +255,19 @@ def _page(summary: dict[str, Any], painters: dict[str, Painter]) -> str:
         "method": [method["name"] for method in summary["methods"]],
     }
     return page_html(
-        "Jacobian aligned random forests: the study repeated",
-        _lead(summary),
+        "Jacobian Aligned Random Forests: a replication study",
+        _first(summary, first) + _lead(summary),
         sections,
         filters,
         "Built by jarf report from stored results alone.",
     )
+
+
+def _first(summary: dict[str, Any], painter: Painter | None) -> str:
+    """What the page begins with: accuracy and time on public tables, in a sentence and drawn."""
+    if painter is None:
+        return ""
+    return f"<p>{escape(summary['headline'])}</p>{figure_html(painter)}"
 
 
 def _lead(summary: dict[str, Any]) -> str:
@@ -259,9 +275,9 @@ def _lead(summary: dict[str, Any]) -> str:
     cap = f"at most {run['train_cap']:,}" if run.get("train_cap") else "no cap on"
     real = [f for f in summary["datasets"] if not f["source"].startswith("jarf.datasets")]
     return (
-        "<p>Our measurements beside the figures printed in <i>Jacobian Aligned Random Forests</i> "
-        "(Rauniyar, ICLR 2026). The recipe is the paper's; nothing was tuned to make the two "
-        "meet.</p>"
+        "<p>Our measurements next to the numbers printed in <i>Jacobian Aligned Random Forests</i> "
+        "(Rauniyar, ICLR 2026). The protocol is the paper's; nothing was tuned to match its "
+        "results.</p>"
         f'<p class="soft">{counts["rows"]:,} fits on {len(real)} datasets, budget '
         f"<b>{escape(str(run.get('name', '?')))}</b>: {run.get('repeats', '?')} x 2 "
         f"cross-validation, {cap} training rows, {run.get('n_trees', '?')} trees"
@@ -280,21 +296,21 @@ def _claims(summary: dict[str, Any]) -> str:
     small = ""
     if summary["run"].get("name") == "quick":
         small = (
-            '<p class="note">A quick run uses small data that ship with scikit-learn, not the '
-            "paper's: its verdicts show how the page works and little more.</p>"
+            '<p class="note">A quick run uses small datasets that ship with scikit-learn, not '
+            "the paper's. Its verdicts only demonstrate the page.</p>"
         )
     rule = (
         '<p class="note">Each verdict follows a fixed rule in the code: a claim holds if our '
-        "number reaches about what the paper prints, in part if it has the right sign and a fair "
-        "share of the size.</p>"
+        "number is close to the paper's, and holds in part if it has the right sign and a "
+        "substantial share of the size.</p>"
     )
     return f'<div class="counts">{words}</div>{small}{rule}{claims_html(summary["claims"])}'
 
 
 def _goals(summary: dict[str, Any]) -> str:
     note = (
-        '<p class="note">JF is our Jacobian forest: gradients as proposals at every node, and an '
-        f"honest race. {IN_SIGHT}</p>"
+        '<p class="note">JF is our Jacobian forest: directions from gradients at every node, if '
+        f"they help on held-out rows. {IN_SIGHT}</p>"
     )
     return note + claims_html(summary["goals"])
 
@@ -322,10 +338,10 @@ def _data(summary: dict[str, Any]) -> str:
     ]
     html = simple_table("datasets", ["dataset", *_FACTS.values()], rows)
     if any(f["partial"] for f in summary["datasets"]):
-        html += '<p class="note">* Only a part of the registered rows was at hand.</p>'
+        html += '<p class="note">* Only a part of the registered rows was available.</p>'
     html += (
-        '<p class="note">Columns are counted after one-hot encoding, the paper\'s before it; '
-        "only numeric ones are rotated. Columns of two values count as categories.</p>"
+        '<p class="note">Columns are counted after one-hot encoding (the paper counts before); '
+        "only numeric columns are rotated. Columns with two values count as categories.</p>"
     )
     methods = [[method["name"], method["note"], "run"] for method in summary["methods"]]
     methods += [[left["name"], _note(left["name"]), left["why"]] for left in summary["not_run"]]
@@ -343,9 +359,10 @@ def _how(summary: dict[str, Any]) -> str:
     if run.get("tune_each_split"):
         tuning = "every training half"
     text = (
-        "<p>Two-fold splits, stratified in classification, repeated; the same for all methods. "
-        "Encoders, scalers, imputers, maps and grids see the training half only. Numeric columns "
-        "are standardised with medians for missing values, categories are one-hot, numeric "
+        "<p>Repeated two-fold splits, stratified in classification, the same for all methods. "
+        "Encoders, scalers, imputers, maps and grid searches see the training half only. Numeric "
+        "columns "
+        "are standardised with medians for missing values, categories are one-hot encoded, numeric "
         "targets are standardised. Every fit runs on one thread. XGBoost's grid (appendix B.1) is "
         f"searched inside {tuning}, on at most {run.get('tune_rows') or 'all'} rows.</p>"
     )

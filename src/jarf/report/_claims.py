@@ -1,44 +1,39 @@
-"""The claims of the paper, each with a verdict from stored rows and its evidence."""
+"""The claims of the paper, each with a verdict and evidence from stored rows."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from jarf.bench import Results, ResultTable, worse_by_se
+from jarf.bench import Results, worse_by_se
 from jarf.bench.experiments import ABLATIONS, OBLIQUE, alignment_curves, metric_of
 from jarf.pages import number
+from jarf.report._theory_claims import THEORY_CLAIMS
+from jarf.report._verdicts import (
+    HOLDS,
+    NOT_HERE,
+    PART,
+    UNTESTED,
+    Claim,
+    Tables,
+    Verdict,
+    graded,
+)
 
 __all__ = ["HOLDS", "NOT_HERE", "PART", "UNTESTED", "Claim", "below", "judge"]
-
-HOLDS, PART, NOT_HERE, UNTESTED = "holds", "holds in part", "does not hold here", "not tested"
-
-Verdict = tuple[str, str]
-Tables = dict[str, ResultTable]
-
-
-@dataclass(frozen=True)
-class Claim:
-    """A sentence of the paper, where it stands, and the function that judges it."""
-
-    text: str
-    where: str
-    experiment: str
-    judge: Callable[[Results, Tables], Verdict]
 
 
 def judge(
     results: Results, tables: Tables, claims: Sequence[Claim] | None = None
 ) -> list[dict[str, str]]:
-    """Every claim (those of the paper) with its verdict and evidence."""
+    """Return every claim (by default the paper's) with its verdict and evidence."""
     judged = []
     for claim in CLAIMS if claims is None else claims:
         try:
             verdict, evidence = claim.judge(results, tables)
         except (KeyError, ZeroDivisionError, ValueError):  # a number it needs was not run
-            verdict, evidence = UNTESTED, "The fits this needs are not among the results."
+            verdict, evidence = UNTESTED, "The required fits are not among the results."
         judged.append(
             {
                 "claim": claim.text,
@@ -51,19 +46,12 @@ def judge(
     return judged
 
 
-def _graded(good: int, total: int, enough: float = 0.5) -> str:
-    """Holds if all, in part if more than a share, else not."""
-    if total == 0:
-        raise KeyError("nothing to count")
-    return HOLDS if good == total else PART if good > enough * total else NOT_HERE
-
-
 def _value(tables: Tables, table: str, row: str, column: str) -> float:
     return tables[table].cells[row, column].value
 
 
 def _wins(results: Results, task: str) -> tuple[int, int, int]:
-    """Datasets JARF is best on, datasets, and methods compared (JARF-XGB and later ones aside)."""
+    """Count the datasets that JARF is best on, all datasets, and the methods compared."""
     rivals = ("RF", "RotF", "CCF", "SPORF", "XGB", "PCA+RF", "LDA+RF", "JARF")
     datasets = results.datasets(task)
     methods = [m for m in rivals if m in results.methods(datasets)]
@@ -85,13 +73,13 @@ def _best_classification(results: Results, tables: Tables) -> Verdict:
 
 def _best_regression(results: Results, tables: Tables) -> Verdict:
     wins, total, methods = _wins(results, "regression")
-    return _graded(wins, total), f"JARF is best of {methods} methods on {wins} of {total} datasets."
+    return graded(wins, total), f"JARF is best of {methods} methods on {wins} of {total} datasets."
 
 
 def below(
     results: Results, ours: str, base: str, tasks: Sequence[str], digits: int
 ) -> tuple[list[str], list[float]]:
-    """Where a method is below another by more than one s.e., and its mean leads everywhere."""
+    """Find where a method is below another by more than one s.e., and its mean differences."""
     named, means = [], []
     for task in tasks:
         for dataset in results.datasets(task):
@@ -107,7 +95,7 @@ def below(
 def _never_worse(results: Results, tables: Tables) -> Verdict:
     worse, means = below(results, "JARF", "RF", ["classification"], 3)
     total = len(means)
-    return _graded(total - len(worse), total, 0.75), (
+    return graded(total - len(worse), total, 0.75), (
         f"Worse by more than one s.e. on {len(worse)} of {total}"
         + (f": {', '.join(worse)}." if worse else ".")
     )
@@ -136,13 +124,13 @@ def _boosted(results: Results, tables: Tables) -> Verdict:
             texts.append(
                 f"{column} {number(gain, 3, signed=True)} (paper {number(printed, 3, signed=True)})"
             )
-    return _graded(sum(grades), len(grades), 0), "JARF-XGB minus XGB: " + ", ".join(texts) + "."
+    return graded(sum(grades), len(grades), 0), "JARF-XGB minus XGB: " + ", ".join(texts) + "."
 
 
 def _cost(results: Results, tables: Tables) -> Verdict:
     ratio = _value(tables, "times", "JARF", "ratio")
     grade = HOLDS if ratio <= 1.75 else PART if ratio <= 2.5 else NOT_HERE
-    return grade, f"Median of JARF's fit time over RF's on the same splits: {ratio:.2f}."
+    return grade, f"Median ratio of JARF's fit time to RF's on the same splits: {ratio:.2f}."
 
 
 def _faster(results: Results, tables: Tables) -> Verdict:
@@ -150,12 +138,12 @@ def _faster(results: Results, tables: Tables) -> Verdict:
     cells = tables["times"].cells
     found = {m: cells[m, "ratio"].value for m in OBLIQUE if (m, "ratio") in cells}
     text = ", ".join(f"{m} {ratio:.2f}" for m, ratio in found.items())
-    grade = _graded(sum(ratio > own for ratio in found.values()), len(found), 0)
-    return grade, f"Fit time over RF's: JARF {own:.2f}, {text}. All on our engine, one thread."
+    grade = graded(sum(ratio > own for ratio in found.values()), len(found), 0)
+    return grade, f"Fit time relative to RF: JARF {own:.2f}, {text}. One thread, our engine."
 
 
 def _angles(results: Results, tables: Tables) -> Verdict:
-    """JARF best at 30 degrees and more."""
+    """Evaluate: JARF is best at 30 degrees and more."""
     datasets = [d for d in results.datasets(simulated=True) if not d.endswith("-a15")]
     methods = results.methods(datasets)
     rivals = [m for m in methods if m in ("RF", "XGB", "PCA+RF", "LDA+RF", *OBLIQUE, "JARF")]
@@ -163,14 +151,14 @@ def _angles(results: Results, tables: Tables) -> Verdict:
     own = scores[:, rivals.index("JARF")]
     wins = int((own >= np.nanmax(scores, axis=1)).sum())
     gap = float(np.nanmean(own - scores[:, rivals.index("RF")]))
-    return _graded(wins, len(datasets)), (
+    return graded(wins, len(datasets)), (
         f"JARF is best in {wins} of {len(datasets)} settings of 30° and more; its mean gain over "
         f"RF there is {number(gap, 3, signed=True)}."
     )
 
 
 def _degrade(results: Results, tables: Tables) -> Verdict:
-    """RF and XGB lose with the angle."""
+    """Evaluate: RF and XGB degrade as the angle grows."""
     falls, texts = [], []
     for method in ("RF", "XGB"):
         for d in (10, 50, 100):
@@ -178,11 +166,11 @@ def _degrade(results: Results, tables: Tables) -> Verdict:
             high = _value(tables, "simulation", f"halfspace-d{d}-a45", method)
             falls.append(high < low)
             texts.append(f"{method} d={d} {number(high - low, 3, signed=True)}")
-    return _graded(sum(falls), len(falls)), "Kappa at 45° minus 15°: " + ", ".join(texts) + "."
+    return graded(sum(falls), len(falls)), "Kappa at 45° minus 15°: " + ", ".join(texts) + "."
 
 
 def _aligned(results: Results, tables: Tables) -> Verdict:
-    """Do split normals lie closer to the EJOP space than random directions?"""
+    """Evaluate: split normals lie closer to the EJOP eigenspace than random directions."""
     above = total = 0
     gaps = []
     for dataset in results.datasets():
@@ -193,9 +181,10 @@ def _aligned(results: Results, tables: Tables) -> Verdict:
                 gaps.append(float(curves["median"][k] - curves["random"][k]))
                 above += gaps[-1] > 0.1
                 total += 1
-    return _graded(above, total), (
-        f"At k = 5 (or d/2 if smaller) the median normal lies in the EJOP space by more than 0.1 "
-        f"above chance in {above} of {total} dataset and forest pairs; median excess "
+    return graded(above, total), (
+        f"At k = 5 (or d/2 if smaller) the median alignment of split normals with the EJOP "
+        f"eigenspace exceeds chance by more than 0.1 in {above} of {total} pairs of dataset and "
+        "forest; median excess "
         f"{number(float(np.median(gaps)), 3, signed=True)}."
     )
 
@@ -225,7 +214,7 @@ def _tenth(results: Results, tables: Tables) -> Verdict:
 def _family(results: Results, tables: Tables) -> Verdict:
     spread = _value(tables, "surrogate-family", "Max diff", "JARF kappa")
     grade = HOLDS if spread <= 0.004 else PART if spread <= 0.02 else NOT_HERE
-    return grade, f"Largest difference in mean kappa to the RF surrogate: {number(spread, 4)}."
+    return grade, f"Largest difference in mean kappa from the RF surrogate: {number(spread, 4)}."
 
 
 def _eigenspaces(results: Results, tables: Tables) -> Verdict:
@@ -245,7 +234,7 @@ def _eigenspaces(results: Results, tables: Tables) -> Verdict:
 def _quality(results: Results, tables: Tables) -> Verdict:
     spread = _value(tables, "surrogate-quality-classification", "Max diff", "JARF kappa")
     r2 = tables["surrogate-quality-regression"].cells.get(("Max diff", "JARF R2"))
-    text = f"Largest difference to the default: {number(spread, 4)} in kappa"
+    text = f"Largest difference from the default: {number(spread, 4)} in kappa"
     if r2 is not None:
         text += f", {number(r2.value, 4)} in R²"
     worst = max(spread, r2.value if r2 is not None else 0.0)
@@ -347,4 +336,5 @@ CLAIMS = (
         "1,000 probes recover about 85 % of the gain over RF.",
         *("Appendix, Table 9", "subsample", _probes),
     ),
+    *THEORY_CLAIMS,
 )

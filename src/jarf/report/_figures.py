@@ -1,4 +1,4 @@
-"""The figures, each drawn once from stored rows: files and page use the same drawing."""
+"""The figures, each drawn once from stored rows, for files and page."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from jarf.bench import Results, ResultTable, get_dataset
+from jarf.bench import PMLB, SRBENCH, THEORY, Results, ResultTable, get_dataset
 from jarf.bench.experiments import ABLATIONS, OBLIQUE, alignment_curves, metric_of
 from jarf.pages import (
     GRID,
@@ -21,24 +21,27 @@ from jarf.pages import (
     subplots,
 )
 from jarf.report._paper import paper_cell
+from jarf.report._public_figures import PUBLIC_FIGURES
+from jarf.report._size_figures import SIZE_FIGURES
+from jarf.report._theory_figures import THEORY_FIGURES
 
 __all__ = ["draw_figures"]
 
 
 def draw_figures(results: Results, tables: dict[str, ResultTable]) -> list[Painter]:
-    """Every figure that the results have rows for."""
+    """Draw every figure that the results have rows for."""
     with drawing():
         drawn = [make(results, tables) for make in _FIGURES]
     return [painter for painter in drawn if painter is not None]
 
 
 def _hollow(ax: Any, x: float, y: float, colour: str) -> Any:
-    """The paper's value: an open circle."""
+    """Draw the paper's value as an open circle."""
     return ax.plot(x, y, "o", ms=6, mfc="none", mec=colour, mew=1.3, alpha=0.85)[0]
 
 
 def _key(figure: Any, paper: bool = True, ours: str = "o") -> None:
-    """What filled and open marks mean, where both are drawn."""
+    """Add a legend for filled and open marks, if both are drawn."""
     from matplotlib.lines import Line2D
 
     if paper:
@@ -87,7 +90,7 @@ def _curve(
 
 
 def _gains(results: Results, tables: dict[str, ResultTable]) -> Painter | None:
-    """JARF minus RF by dataset, ours and the paper's."""
+    """Draw JARF minus RF by dataset, ours and the paper's."""
     found = []
     for task in ("regression", "classification"):
         for dataset in reversed(results.datasets(task)):
@@ -100,7 +103,7 @@ def _gains(results: Results, tables: dict[str, ResultTable]) -> Painter | None:
     painter = Painter(
         "gains",
         "Gain of JARF over RF by dataset",
-        "Kappa in classification, R² in regression; right of zero JARF is better.",
+        "Kappa in classification, R² in regression; to the right of zero JARF is better.",
         figure,
     )
     ax.axvline(0, color=INK, lw=1)
@@ -162,7 +165,7 @@ def _beeswarm(results: Results, tables: dict[str, ResultTable]) -> Painter | Non
 
 
 def _swarm(values: np.ndarray, width: float, gap: float) -> np.ndarray:
-    """Sideways shifts that keep points of nearly the same height apart."""
+    """Return sideways shifts that separate points of similar height."""
     shifts = np.zeros(len(values))
     steps = [0.0, *(sign * k * width for k in range(1, 9) for sign in (1, -1))]
     order = np.argsort(values)
@@ -182,8 +185,8 @@ def _times(results: Results, tables: dict[str, ResultTable]) -> Painter | None:
     painter = Painter(
         "times",
         "Median training time, in units of RF's",
-        "JARF is split into surrogate, EJOP and final fit. The paper's times are on its own "
-        "machine and sizes, divided by its RF.",
+        "JARF's time is divided into surrogate, EJOP and final fit. The paper's times are from its "
+        "own machine and sizes, relative to its RF.",
         figure,
     )
     unit = table.cells["RF", "time"].value if ("RF", "time") in table.cells else 1.0
@@ -279,7 +282,8 @@ def _ablations(results: Results, tables: dict[str, ResultTable]) -> Painter | No
     painter = Painter(
         "ablations",
         "Ablations: change in kappa against default JARF",
-        "Mean over datasets; left of zero the change hurts. † p < 0.05 after Holm's correction.",
+        "Mean over datasets; to the left of zero the change hurts. † p < 0.05 after Holm's "
+        "correction.",
         figure,
     )
     ax.axvline(0, color=INK, lw=1)
@@ -329,13 +333,20 @@ def _subsample(results: Results, tables: dict[str, ResultTable]) -> Painter | No
     return painter
 
 
-_FIGURES = (_simulation, _gains, _beeswarm, _times, _mechanism, _ablations, _subsample)
-FIGURE_OF = {
-    "simulation": "simulation",
-    "classification": "gains",
-    "beeswarm": "beeswarm",
-    "times": "times",
-    "mechanism": "mechanism",
-    "ablations": "ablations",
-    "subsample": "subsample",
+_FIGURES = (
+    *(_simulation, _gains, _beeswarm, _times, _mechanism, _ablations, _subsample),
+    *(*PUBLIC_FIGURES, *SIZE_FIGURES, *THEORY_FIGURES),
+)
+FIGURES_OF = {
+    "simulation": ("simulation",),
+    "classification": ("gains",),
+    "beeswarm": ("beeswarm",),
+    "times": ("times",),
+    "mechanism": ("mechanism",),
+    "ablations": ("ablations",),
+    "subsample": ("subsample",),
+    SRBENCH: ("srbench-ranks", "srbench-r2"),
+    PMLB: ("pmlb-ranks",),
+    "sizes": ("sizes", "sizes-times"),
+    THEORY: ("theory-gain", "theory-risk", "theory-recovery"),
 }

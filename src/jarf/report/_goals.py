@@ -1,4 +1,4 @@
-"""What we ask of our own forest, fixed before the run; judged from stored rows like the claims."""
+"""Goals for our own forest, fixed before the run and evaluated from stored rows like the claims."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ import numpy as np
 from jarf.bench import Results, mean_ranks
 from jarf.bench.experiments import OBLIQUE, metric_of
 from jarf.pages import number
-from jarf.report._claims import HOLDS, NOT_HERE, PART, UNTESTED, Claim, Tables, Verdict, below
+from jarf.report._claims import below
+from jarf.report._verdicts import HOLDS, NOT_HERE, PART, UNTESTED, Claim, Tables, Verdict
 
 __all__ = ["GOALS", "IN_SIGHT"]
 
 IN_SIGHT = (
-    "The bars were set before the run; the forest was developed with these datasets in sight, as "
-    "the research log tells."
+    "The goals were set before the run. The forest was developed on these datasets; see the "
+    "research log."
 )
 
 NEAR = 0.006  # of the Bayes kappa
@@ -23,11 +24,11 @@ FORESTS = ("RF", *OBLIQUE, "PCA+RF", "LDA+RF", "JARF", "JF")
 
 
 def _scores(results: Results, task: str) -> tuple[list[str], list[str], np.ndarray]:
-    """Datasets with all forests, the forests (ours last), and their scores."""
+    """Return datasets with all forests, the forests (ours last), and their scores."""
     datasets = results.datasets(task)
     methods = [m for m in FORESTS if m in results.methods(datasets)]
     if methods[-1:] != ["JF"] or len(methods) < 2:
-        raise KeyError("JF or its rivals were not run")
+        raise KeyError("JF or the other forests were not run")
     scores = results.matrix(datasets, methods, metric_of(task))
     whole = ~np.isnan(scores).any(axis=1)
     if not whole.any():
@@ -101,7 +102,7 @@ def _bayes(results: Results, tables: Tables) -> Verdict:
     within = _count_near(gaps.values())
     grade = HOLDS if within == len(gaps) else PART if within > len(gaps) / 2 else NOT_HERE
     text = (
-        f"Within {NEAR} in {within} of {len(gaps)} settings; farthest in {worst} "
+        f"Within {NEAR} in {within} of {len(gaps)} settings; largest gap in {worst} "
         f"({number(gaps[worst], 4, signed=True)})."
     )
     drawn = _drawn_gaps(results)
@@ -119,7 +120,7 @@ def _count_near(gaps: Iterable[float]) -> int:
 
 
 def _drawn_gaps(results: Results) -> list[float]:
-    """Kappa over that of the true boundary on the same rows, a mean for every setting."""
+    """Return kappa minus that of the true boundary on the same rows, a mean for every setting."""
     gaps = []
     for dataset in results.datasets(simulated=True):
         limits = results.extras(dataset, "JF", "bayes")
@@ -133,7 +134,7 @@ def _cost(results: Results, tables: Tables) -> Verdict:
     cells = tables["times"].cells
     own = cells["JF", "ratio"].value
     rivals = {m: cells[m, "ratio"].value for m in OBLIQUE if (m, "ratio") in cells}
-    cost = f"Median fit time over RF's: {own:.2f}, race included"
+    cost = f"Median fit time relative to RF: {own:.2f}, race included"
     if not rivals:
         grade = UNTESTED if own <= 1.5 else NOT_HERE
         return grade, f"{cost}; the other oblique forests were not run."
@@ -152,7 +153,8 @@ def _prediction(results: Results, tables: Tables) -> Verdict:
     median, most = np.nanmedian(ratios), np.nanmax(ratios)
     grade = HOLDS if most <= 2 else PART if median <= 2 else NOT_HERE
     return grade, (
-        f"Prediction over RF's on {np.isfinite(ratios).sum()} datasets: median {median:.2f}, at "
+        f"Prediction time relative to RF on {np.isfinite(ratios).sum()} datasets: median "
+        f"{median:.2f}, at "
         f"most {most:.2f} ({datasets[np.nanargmax(ratios)]})."
     )
 
@@ -177,7 +179,8 @@ GOALS = (
     ),
     Claim("Mean R² at least 0.06 above RF.", "Table 2", "regression", _gain("regression", 0.06)),
     Claim(
-        "Directions as extra columns (XGB+J) never cost XGBoost more than one standard error.",
+        "Directions as extra columns (XGB+J) never lower XGBoost's score by more than one standard "
+        "error.",
         *("Tables 1 and 2", "classification", _never_below("XGB+J", "XGB")),
     ),
     Claim(
@@ -185,7 +188,7 @@ GOALS = (
         *("Figure 1", "simulation", _bayes),
     ),
     Claim(
-        "At most 1.5 times RF's cost in the median, and below the other oblique forests.",
+        "Median fit time at most 1.5 times RF's, and below the other oblique forests'.",
         *("Figure 3", "times", _cost),
     ),
     Claim("Prediction takes at most twice RF's time.", "Figure 3", "times", _prediction),

@@ -1,4 +1,4 @@
-"""Results in Markdown: the headline table of a README, all tables for the documentation."""
+"""Results in Markdown: the headline table of a README, and all tables for the documentation."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 from collections import Counter
 from typing import Any
 
-from jarf.bench import CLASSIFICATION, REGRESSION
+from jarf.bench import CLASSIFICATION, EXPERIMENTS, REGRESSION
 from jarf.pages import plain_text, table_markdown
 from jarf.report._build import summarise
 from jarf.report._claims import HOLDS, NOT_HERE, PART, UNTESTED
@@ -16,7 +16,7 @@ __all__ = ["headline_markdown", "tables_markdown"]
 
 
 def headline_markdown(folder: str | os.PathLike[str]) -> str:
-    """The short table for a README: mean score, rank and time of each method."""
+    """Return the short table for a README: mean score, rank and time of each method."""
     summary = summarise(folder)
     tables = {t["id"]: t for e in summary["experiments"] for t in e["tables"]}
     names = {facts["name"] for facts in summary["datasets"]}
@@ -29,7 +29,7 @@ def headline_markdown(folder: str | os.PathLike[str]) -> str:
         ("times", None, "ratio", 2),
     )
     lines = [
-        "| method | mean kappa | mean rank | mean R² | mean rank | fit time, times RF |",
+        "| method | mean kappa | mean rank | mean R² | mean rank | fit time / RF |",
         "|---|---|---|---|---|---|",
     ]
     for method in (m["name"] for m in summary["methods"]):
@@ -42,11 +42,11 @@ def headline_markdown(folder: str | os.PathLike[str]) -> str:
 
 
 def tables_markdown(folder: str | os.PathLike[str]) -> str:
-    """Verdicts and all tables, for the documentation."""
+    """Return verdicts and all tables, for the documentation."""
     summary = summarise(folder)
     parts = ["### The paper's claims", "", *_judged(summary["claims"])]
     if summary["goals"]:
-        parts += ["", "### The same asked of our own forest (JF)", "", IN_SIGHT, ""]
+        parts += ["", "### Goals for our own forest (JF)", "", IN_SIGHT, ""]
         parts += _judged(summary["goals"])
     for experiment in summary["experiments"]:
         parts += ["", f"### {experiment['title']}", ""]
@@ -66,13 +66,18 @@ def _headline_note(summary: dict[str, Any], paper: bool) -> str:
     counted = Counter(claim["verdict"] for claim in summary["claims"])
     every = (HOLDS, PART, NOT_HERE, UNTESTED)
     verdicts = ", ".join(f"{v}: {counted[v]}" for v in every if counted[v])
-    tables = [table for experiment in summary["experiments"] for table in experiment["tables"]]
+    tables = [
+        table
+        for experiment in summary["experiments"]
+        if EXPERIMENTS[experiment["name"]].usual
+        for table in experiment["tables"]
+    ]
     left_out = dict.fromkeys(
         note for table in tables for note in table["notes"] if note.startswith("Not in the summary")
     )
     run = summary["run"]
     text = (
-        f"Ours{' (the paper in brackets)' if paper else ''}. Budget {run.get('name')}, "
+        f"Ours{' (the paper in parentheses)' if paper else ''}. Budget {run.get('name')}, "
         f"{run.get('repeats')} x 2 splits, at most {run.get('train_cap') or 'all'} training rows, "
         f"{run.get('n_trees')} trees. Claims of the paper: {verdicts}. "
         f"{summary['unfinished']} {' '.join(left_out)}"

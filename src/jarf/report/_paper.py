@@ -1,4 +1,4 @@
-"""The paper's printed numbers, and how a table of ours is set beside them."""
+"""The paper's printed numbers, and their place next to ours in a table."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ def paper_cell(table: str, row: str, column: str) -> dict[str, Any] | None:
 
 
 def paper_reference(table: str) -> str:
-    """Where in the paper the numbers of a table stand, or an empty text."""
+    """Return where in the paper the numbers of a table are, or an empty string."""
     return _paper().get(table, {}).get("reference", "")
 
 
 def beside_paper(table: ResultTable) -> dict[str, Any]:
-    """A plain dict of a table, each cell with our number, the paper's and the difference."""
+    """Return a table as a plain dict, each cell with our number, the paper's and the difference."""
     made = {**table.as_dict(), "reference": paper_reference(table.id)}
     for row in made["rows"]:
         cells = {c.key: _joined(table.id, row["key"], c.key, row["cells"]) for c in table.columns}
         row["cells"] = {key: cell for key, cell in cells.items() if cell}
         if table.best_by_row and row["kind"] == "dataset":
-            _mark_best(row["cells"], [c.key for c in table.columns if c.kind == "method"])
+            _mark_best(row["cells"], {c.key: c.better for c in table.columns if c.kind == "method"})
     return made
 
 
@@ -57,10 +57,11 @@ def _joined(table: str, row: str, column: str, cells: dict[str, Any]) -> dict[st
     return cell
 
 
-def _mark_best(cells: dict[str, dict[str, Any]], methods: list[str]) -> None:
-    """Mark the highest of each row, ours and the paper's apart."""
+def _mark_best(cells: dict[str, dict[str, Any]], methods: dict[str, str]) -> None:
+    """Mark the best of each row, ours and the paper's apart; methods map to the good end."""
+    top = min if "low" in methods.values() else max
     for name, mark in (("ours", "best"), ("paper", "paper_best")):
         values = {m: round(cells[m][name], 3) for m in methods if name in cells.get(m, {})}
         for method, value in values.items():
-            if value == max(values.values()):
+            if value == top(values.values()):
                 cells[method][mark] = True

@@ -2,8 +2,8 @@
 
 The idea is that of recursive feature machines (Radhakrishnan et al., Science 2024): fit a kernel
 machine, replace its metric by the mean outer product of its gradients, and fit again. Gradients
-have a closed form. Only a bounded number of rows carries the machine, so that its cost does not
-grow with the table but for one pass at the end.
+have a closed form. The machine uses a bounded number of rows, so its cost does not grow with the
+table, except for one pass at the end.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MAX_SQUARE = 2000
 
 
 class _KernelSurrogate(BaseEstimator):
-    """Laplace kernel ridge regression of every output, in a metric of its own."""
+    """Laplace kernel ridge regression of every output, with a learned metric."""
 
     _root: np.ndarray | None
 
@@ -58,7 +58,7 @@ class _KernelSurrogate(BaseEstimator):
         self.random_state = random_state
 
     def _fit_outputs(self, X: np.ndarray, outputs: np.ndarray, observed: np.ndarray) -> Self:
-        """Fit to ``outputs`` (n, k); ``observed`` names the one that refines the metric."""
+        """Fit to ``outputs`` (n, k); ``observed`` is the output that refines the metric."""
         rows = self._choose_rows(len(X))
         self._mean = X.mean(axis=0)
         scale = X.std(axis=0)
@@ -72,7 +72,7 @@ class _KernelSurrogate(BaseEstimator):
             for round_ in range(self.n_refinements + 1):
                 self._solve(anchors, target)
                 if round_ < self.n_refinements:
-                    self._root = _metric_root(self._slopes(anchors, observed))
+                    self._root = metric_root(self._slopes(anchors, observed))
         return self
 
     def _choose_rows(self, n):
@@ -82,7 +82,7 @@ class _KernelSurrogate(BaseEstimator):
 
     def _solve(self, anchors, target):
         self._anchors = self._seen(anchors)
-        distance = _distances(self._anchors, self._anchors)
+        distance = distances(self._anchors, self._anchors)
         sample = distance[:: max(1, len(distance) // 200)]  # the median of some rows is enough
         typical = np.median(sample[sample > 0]) if (sample > 0).any() else 1.0
         self._bandwidth = float(typical)
@@ -92,18 +92,18 @@ class _KernelSurrogate(BaseEstimator):
         self._weights = linalg.cho_solve(factor, target, check_finite=False)
 
     def _seen(self, Z):
-        """Standardised rows in the coordinates in which the metric is the identity."""
+        """Return standardised rows in coordinates in which the metric is the identity."""
         return Z if self._root is None else Z @ self._root
 
     def _slopes(self, Z, output):
-        """Gradients at standardised rows, of the one output named for each row."""
+        """Return gradients at standardised rows, of one output per row."""
         slopes = np.empty((len(Z), Z.shape[1]))
         for start in range(0, len(Z), BLOCK_ROWS):
             block = slice(start, start + BLOCK_ROWS)
             at = self._seen(Z[block])
-            distance = _distances(at, self._anchors)
+            distance = distances(at, self._anchors)
             pull = np.exp(distance / -self._bandwidth)
-            # d/dz exp(-r/h) = -(z - a) exp(-r/h) / (h r); at an anchor itself it counts as zero.
+            # d/dz exp(-r/h) = -(z - a) exp(-r/h) / (h r); at an anchor itself it is set to zero.
             pull[distance < 1e-6 * self._bandwidth] = 0.0
             np.maximum(distance, 1e-6 * self._bandwidth, out=distance)
             pull /= distance * self._bandwidth
@@ -117,12 +117,12 @@ class _KernelSurrogate(BaseEstimator):
         answer = np.empty((len(Z), self._weights.shape[1]))
         for start in range(0, len(Z), BLOCK_ROWS):
             block = slice(start, start + BLOCK_ROWS)
-            distance = _distances(self._seen(Z[block]), self._anchors)
+            distance = distances(self._seen(Z[block]), self._anchors)
             answer[block] = np.exp(distance / -self._bandwidth) @ self._weights
         return answer + self._centre
 
     def gradients(self, X: np.ndarray, output: np.ndarray) -> np.ndarray:
-        """Gradients of one output a row, in closed form.
+        """Return gradients of one output per row, in closed form.
 
         Parameters
         ----------
@@ -137,7 +137,7 @@ class _KernelSurrogate(BaseEstimator):
         return self._slopes((X - self._mean) / self._scale, output) / self._scale
 
     def input_gradients(self, X: Any) -> np.ndarray:
-        """Gradients of all outputs, in closed form.
+        """Return gradients of all outputs, in closed form.
 
         Parameters
         ----------
@@ -205,7 +205,7 @@ class KernelSurrogateClassifier(ClassifierMixin, _KernelSurrogate):
         return self._fit_outputs(X, np.eye(len(self.classes_))[codes], codes)
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Class probabilities: the machine's answers, cut to [0, 1] and made to sum to one.
+        """Return class probabilities: the machine's outputs, clipped to [0, 1] and normalised.
 
         Parameters
         ----------
@@ -221,7 +221,7 @@ class KernelSurrogateClassifier(ClassifierMixin, _KernelSurrogate):
         return answer / answer.sum(axis=1, keepdims=True)
 
     def predict(self, X: Any) -> np.ndarray:
-        """The likeliest class of each row.
+        """Predict the most probable class of each row.
 
         Parameters
         ----------
@@ -285,7 +285,7 @@ class KernelSurrogateRegressor(RegressorMixin, _KernelSurrogate):
         return self._fit_outputs(X, outputs, np.arange(len(X)) % outputs.shape[1])
 
     def predict(self, X: Any) -> np.ndarray:
-        """The target of each row.
+        """Predict the target of each row.
 
         Parameters
         ----------
@@ -301,13 +301,14 @@ class KernelSurrogateRegressor(RegressorMixin, _KernelSurrogate):
         return answer[:, 0] if answer.shape[1] == 1 else answer
 
 
-def _distances(A, B):
+def distances(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """Return the Euclidean distances between the rows of two matrices."""
     squared = (A * A).sum(axis=1)[:, None] + (B * B).sum(axis=1) - 2 * (A @ B.T)
     np.maximum(squared, 0.0, out=squared)
     return np.sqrt(squared, out=squared)
 
 
-def _metric_root(G):
+def metric_root(G: np.ndarray) -> np.ndarray | None:
     """A matrix S with ``S S' = G'G``, scaled to trace d; None: the identity."""
     n, d = G.shape
     trace = np.einsum("ij,ij->", G, G)

@@ -1,4 +1,4 @@
-"""What the rest of the library may ask of a surrogate, whatever model it is."""
+"""Uniform access to surrogates, whatever model they are."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from jarf._sklearn import is_classifier, set_random_states
 
 
 def default_surrogate(classification: bool):
-    """The paper's surrogate: 50 trees, ``sqrt(d)`` features a split, leaves of one row."""
+    """Return the paper's surrogate: 50 trees, ``sqrt(d)`` features per split, leaves of one row."""
     forest = RandomForestClassifier if classification else RandomForestRegressor
     return forest(n_estimators=50, max_features="sqrt", min_samples_leaf=1)
 
 
 def is_frozen(model) -> bool:
-    """Whether ``model`` was handed in fitted, as scikit-learn's ``FrozenEstimator``."""
+    """Return whether ``model`` is a fitted model in scikit-learn's ``FrozenEstimator``."""
     return isinstance(model, FrozenEstimator)
 
 
 def thaw(model):
-    """The model inside a ``FrozenEstimator``, or the model itself."""
+    """Return the model inside a ``FrozenEstimator``, or the model itself."""
     while is_frozen(model):
         model = model.estimator
     return model
 
 
 def check_surrogate(model, classification: bool) -> None:
-    """Refuse a surrogate that cannot answer before any work is done."""
+    """Reject an unsuitable surrogate before any work is done."""
     inner = thaw(model)
     if hasattr(inner, "input_gradients"):
         return
@@ -49,7 +49,7 @@ def check_surrogate(model, classification: bool) -> None:
 
 
 def check_columns(model, n_features: int, names=None) -> None:
-    """Refuse a frozen surrogate that was fitted on other columns, or in another order."""
+    """Reject a frozen surrogate that was fitted on other columns, or in another order."""
     inner = thaw(model)
     known = getattr(inner, "n_features_in_", n_features)
     if known != n_features:
@@ -66,9 +66,9 @@ def check_columns(model, n_features: int, names=None) -> None:
 
 
 def fit_copy(model, X, y, *, sample_weight=None, random_state=None, n_jobs=None, role="surrogate"):
-    """Clone, seed and fit a model that plays ``role``; leave a frozen one alone.
+    """Clone, seed and fit a model; return a frozen one unchanged. ``role`` is used in messages.
 
-    ``n_jobs`` is handed on only where the model has not set its own.
+    ``n_jobs`` is set only if the model has not set its own.
     """
     if is_frozen(model):
         return model
@@ -84,7 +84,7 @@ def fit_copy(model, X, y, *, sample_weight=None, random_state=None, n_jobs=None,
 
 
 def seeded_copy(model, *, random_state=None, n_jobs=None):
-    """Clone a model, draw its seeds, and hand on ``n_jobs`` where it has not set its own."""
+    """Clone a model, draw its seeds, and set ``n_jobs`` if it has not set its own."""
     model = clone(model)
     set_random_states(model, random_state)
     params = model.get_params(deep=False)
@@ -94,7 +94,7 @@ def seeded_copy(model, *, random_state=None, n_jobs=None):
 
 
 def outputs_of(model, X: np.ndarray) -> np.ndarray:
-    """Class probabilities, or the regression value, as a ``(n_rows, n_outputs)`` array."""
+    """Return class probabilities or predictions as an array of shape (n_rows, n_outputs)."""
     inner = thaw(model)
     rows = _named(inner, X)
     answer = inner.predict_proba(rows) if is_classifier(inner) else inner.predict(rows)
@@ -103,7 +103,7 @@ def outputs_of(model, X: np.ndarray) -> np.ndarray:
 
 
 def _named(model, X: np.ndarray):
-    """Give a model that was fitted on a DataFrame its column names back."""
+    """Return rows as a DataFrame if the model was fitted on one."""
     names = getattr(model, "feature_names_in_", None)
     if names is None:
         return X
@@ -113,7 +113,7 @@ def _named(model, X: np.ndarray):
 
 
 def output_index(model, y) -> np.ndarray:
-    """The output that belongs to each observed label: its place in ``model.classes_``."""
+    """Return the output of each observed label: its position in ``model.classes_``."""
     classes = np.asarray(thaw(model).classes_)
     order = np.argsort(classes)
     place = np.searchsorted(classes, y, sorter=order)
@@ -121,7 +121,7 @@ def output_index(model, y) -> np.ndarray:
     unknown = classes[index] != np.asarray(y)
     if unknown.any():
         raise ValueError(
-            f"y holds the label {np.asarray(y)[unknown][0]!r}, which the surrogate was not "
-            f"trained on; it knows {classes.tolist()}."
+            f"y holds the label {np.asarray(y)[unknown][0]!r}, which the surrogate was not trained "
+            f"on; its classes are {classes.tolist()}."
         )
     return index.astype(np.int32)

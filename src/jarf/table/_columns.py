@@ -1,4 +1,4 @@
-"""Columns of a table: a label for messages, a kind, and values with one sign for missing."""
+"""Columns of a table: a label for messages, a kind, and values with one marker for missing."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def refuse_same_names(X) -> None:
 
 
 def or_none(values: list, missing: np.ndarray) -> list:
-    """Put None in the place of missing values."""
+    """Replace missing values by None."""
     if not missing.any():
         return values
     return [None if gone else value for value, gone in zip(values, missing, strict=True)]
@@ -115,7 +115,7 @@ def empty_column(label: str, n_rows: int) -> Column:
 
 
 def read_objects(label: str, values: list) -> Column:
-    """Say what a column of Python objects is from the types that occur in it."""
+    """Determine the kind of a column of Python objects from their types."""
     values = [None if is_missing(value) else value for value in values]
     types = {type(value) for value in values} - {type(None)}
     if not types:

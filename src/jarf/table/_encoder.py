@@ -1,4 +1,4 @@
-"""The table as a float matrix, and the way back from its outputs to the columns."""
+"""The table as a float matrix, and the mapping from encoded to original columns."""
 
 from __future__ import annotations
 
@@ -53,18 +53,18 @@ class TableState:
 
 
 class TableEncoder:
-    """Columns in, float matrix out; every output knows the column it came from.
+    """Encodes columns as a float matrix and records the origin of every encoded column.
 
-    Numbers stay as they are. Missing ones are filled from the row's other numbers: by a small
-    forest where training missed values of the column, by linear regression where only new rows do
-    and in tables of more than 50 numeric columns, by the median in tables of fewer than 20 rows
-    or more than 500 such columns. Where training missed values, a further output, never mixed
-    into directions, is the same column with its missing values set apart, below all others. A
-    category of at most 50 levels becomes one output a level (a missing value is a level of its
-    own, an unknown one a row of zeros); one of more levels becomes smoothed target means, cross-
-    fitted for the training rows. An ordered category (pandas' ordered, polars' Enum) becomes one
-    output, the place of its level; -1 if it is missing or unknown. Fill values, levels and means
-    do not use sample weights.
+    Numbers are unchanged. Missing numbers are imputed from the row's other numbers: by a small
+    forest if the column had missing values in training; by linear regression if only new rows have
+    them, and in tables of more than 50 numeric columns; by the median in tables of fewer than 20
+    rows or more than 500 numeric columns. If the column had missing values in training, a second
+    encoded column, never mixed into directions, is a copy with missing values set below all others.
+    A category of at most 50 levels becomes one column per level (a missing value is a level, an
+    unknown value a row of zeros); one of more levels becomes smoothed target means, cross-fitted
+    for the training rows. An ordered category (ordered in pandas, Enum in polars) becomes one
+    column, the position of its level; -1 if it is missing or unknown. Imputed values, levels and
+    means do not use sample weights.
 
     Parameters
     ----------
@@ -72,23 +72,23 @@ class TableEncoder:
         Which columns are categories: those of text or category type, none, or names, indices
         or a mask. An ordered category that is named loses its order.
     random_state : int, RandomState instance or None, default=None
-        Seeds the folds of the target means; not touched where there are none.
+        Seeds the folds of the target means; unused if there are none.
 
     Attributes
     ----------
     encoded_columns_ : ndarray of shape (n_encoded,)
-        The original column of every output.
+        The original column of every encoded column.
     encoded_kinds_ : ndarray of shape (n_encoded,)
         "number", "level" (0 or 1: one-hot columns and booleans), "ordered", "target" or
         "missing".
     fill_values_ : ndarray of shape (n_columns,)
-        Medians, NaN for categories: what replaces missing numbers where nothing else does.
+        Medians, NaN for categories: the last resort for missing numbers.
     levels_ : dict
         The levels of each category, by column index; None stands for missing.
     is_identity_ : bool
-        Whether outputs are the columns themselves.
+        Whether encoded columns are the original ones.
     filling_ : LinearFill, ForestFill or None
-        Fills missing numbers from the others of their row; None: by ``fill_values_``.
+        Imputes missing numbers from the others of their row; None: by ``fill_values_``.
     number_columns_ : ndarray of int
         The columns that ``filling_`` reads and fills.
     """
@@ -101,7 +101,7 @@ class TableEncoder:
 
     @classmethod
     def identity(cls, n_columns: int) -> TableEncoder:
-        """Make the encoder of a matrix that is used as it is: it learned nothing.
+        """Return the encoder of a matrix that is used unchanged; nothing is learned.
 
         Parameters
         ----------
@@ -115,7 +115,7 @@ class TableEncoder:
         return cls().fit_identity(np.zeros((1, n_columns)))  # one row teaches no filling
 
     def fit_identity(self, X: np.ndarray, used: np.ndarray | None = None) -> TableEncoder:
-        """Learn an array of numbers without missing values: only what to fill later.
+        """Learn from an array of numbers without missing values: only values for later imputation.
 
         Parameters
         ----------
@@ -150,7 +150,7 @@ class TableEncoder:
         ----------
         columns : list of Column
         y : ndarray of shape (n_rows,) or (n_rows, n_responses), default=None
-            Needed only where a category has many levels.
+            Needed only if a category has many levels.
         names : list of str, default=None
         classifies : bool, default=False
             Whether ``y`` holds classes.
@@ -187,7 +187,7 @@ class TableEncoder:
         return self
 
     def _fit_filling(self, columns: list[Column], dtype) -> None:
-        """Learn to fill numbers from each other; what misses none is learned from few rows."""
+        """Learn to impute numbers from each other; a complete table is learned from few rows."""
         rows = np.arange(len(columns[0]))
         if not any(len(self.part(j).kinds) > 1 for j in self.number_columns_.tolist()):
             rows = thinned(rows)
@@ -196,7 +196,7 @@ class TableEncoder:
         )
 
     def numbers_of(self, columns: list[Column], dtype) -> np.ndarray:
-        """Return the numbers that ``filling_`` works on, NaN where missing.
+        """Return the numbers that ``filling_`` uses, NaN if missing.
 
         Parameters
         ----------
@@ -212,7 +212,7 @@ class TableEncoder:
         return np.column_stack(values).astype(np.float64, copy=False)
 
     def _describe(self) -> None:
-        """Work out from the parts which outputs there are."""
+        """Set the encoded columns from the parts."""
         n_columns, parts = len(self.fill_values_), self._parts
         if parts is None:
             self.encoded_columns_ = self.number_columns_ = np.arange(n_columns)
@@ -237,7 +237,7 @@ class TableEncoder:
         self.is_identity_ = len(numbers) == n_columns == self.n_encoded
 
     def _targets(self, y: np.ndarray) -> np.ndarray:
-        """One row an output: the response, or an indicator a class (one of two is enough)."""
+        """Return one row per target: the response, or one indicator per class (one for two)."""
         if self._classes is None:
             return np.atleast_2d(np.asarray(y, dtype=np.float64).T)
         classes = self._classes if len(self._classes) > 2 else self._classes[-1:]
@@ -259,7 +259,7 @@ class TableEncoder:
     def encode(
         self, columns: list[Column], dtype=np.float64, order="C", y=None, used=None
     ) -> np.ndarray:
-        """Write the outputs of a table.
+        """Encode a table.
 
         Parameters
         ----------
@@ -287,7 +287,7 @@ class TableEncoder:
         return out
 
     def refill(self, out: np.ndarray, values: np.ndarray) -> None:
-        """Fill the numbers of ``out`` from each other where ``values`` misses any."""
+        """Impute the numbers of ``out`` from each other where ``values`` has missing ones."""
         rows = np.flatnonzero(np.isnan(values).any(axis=1))
         if self.filling_ is not None and len(rows):
             first = np.searchsorted(self.encoded_columns_, self.number_columns_)
@@ -302,7 +302,7 @@ class TableEncoder:
         block[used] = means
 
     def fill(self, X: np.ndarray) -> np.ndarray:
-        """Fill the missing values of an array of numbers: a copy where there are any."""
+        """Impute the missing values of an array of numbers; return a copy if there are any."""
         missing = np.isnan(X)
         if not missing.any():
             return X
@@ -345,7 +345,7 @@ class TableEncoder:
         made._describe()
         return made
 
-    # --- what the outputs are -----------------------------------------------------------------
+    # --- encoded columns ---------------------------------------------------------------------
 
     @property
     def n_encoded(self) -> int:
@@ -353,16 +353,16 @@ class TableEncoder:
 
     @property
     def is_number(self) -> np.ndarray:
-        """Outputs that may be mixed into directions; all others stay plain axes."""
+        """Encoded columns that may be mixed into directions; all others stay plain axes."""
         return self.encoded_kinds_ == "number"
 
     @property
     def is_level(self) -> np.ndarray:
-        """Outputs that are 0 or 1: a probe toggles them."""
+        """Encoded columns that are 0 or 1: a probe toggles them."""
         return self.encoded_kinds_ == "level"
 
     def get_feature_names_out(self, names=None) -> np.ndarray:
-        """Name the outputs.
+        """Return the names of the encoded columns.
 
         Parameters
         ----------
@@ -381,18 +381,18 @@ class TableEncoder:
         return np.asarray([name for group in made for name in group], dtype=object)
 
     def per_column(self, values: np.ndarray) -> np.ndarray:
-        """Add up what belongs to the outputs of each original column, along the last axis."""
+        """Sum values of the encoded columns of each original column, along the last axis."""
         if self.is_identity_:
             return values
         return values @ self.selector()
 
     def selector(self):
-        """Return the sparse (n_encoded, n_columns) matrix of ones that says what came from what."""
+        """Return the sparse 0-1 matrix (n_encoded, n_columns) from encoded to original columns."""
         n = self.n_encoded
         shape = (n, len(self.fill_values_))
         return csr_array((np.ones(n), self.encoded_columns_, np.arange(n + 1)), shape=shape)
 
     def per_encoded(self, values, other: float = 0.0) -> np.ndarray:
-        """Hand values of the columns on to their numeric outputs; the rest gets ``other``."""
+        """Assign values of columns to their numeric encoded columns; the rest gets ``other``."""
         values = np.asarray(values)[self.encoded_columns_]
         return np.where(self.is_number, values, other)

@@ -1,9 +1,9 @@
-"""Missing numbers filled from the other numbers of the row.
+"""Imputation of missing numbers from the other numbers of the row.
 
-Under a normal distribution with the table's means and correlations, the best guess of what is
-missing solves a linear system in what is there. It is found column by column, each by its
-regression on all others, in a few sweeps. Where training misses values the guesses are then
-improved by small forests, one a column, which see what is not linear.
+Under a normal distribution with the table's means and correlations, the best estimate of the
+missing numbers solves a linear system in the observed ones. It is found column by column, each by
+its regression on all others, in a few sweeps. For columns with missing values in training, small
+forests, one per column, then improve the estimates with non-linear relations.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from collections.abc import Callable
 import numpy as np
 from sklearn.ensemble import ExtraTreesRegressor
 
-# Fewer rows or more columns than this are filled by medians.
+# Tables with fewer rows or more columns than this are imputed by medians.
 FEWEST_ROWS = 20
 MOST_COLUMNS = 500
 N_SWEEPS = 5
-# Added to the diagonal of the correlations: collinear columns do no harm.
+# Added to the diagonal of the correlations, for collinear columns.
 RIDGE = 0.01
 # Forests are grown in tables of at most this many columns, each on at most this many rows.
 MOST_FOREST_COLUMNS = 50
@@ -30,7 +30,7 @@ N_FOREST_SWEEPS = 2
 def make_filling(
     values: Callable[[], np.ndarray], n_rows: int, n_columns: int
 ) -> LinearFill | None:
-    """Learn to fill numbers from each other; None where rows are too few or columns too many.
+    """Learn to impute numbers from each other; None if rows are too few or columns too many.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class LinearFill:
     def __init__(self, V: np.ndarray) -> None:
         known = ~np.isnan(V)
         counts = known.sum(axis=0)
-        # In units of the largest value nothing overflows.
+        # In units of the largest value, to avoid overflow.
         self.unit = np.nanmax(np.abs(V), axis=0)
         self.unit[self.unit == 0] = 1.0
         scaled = np.where(known, V, 0.0) / self.unit
@@ -90,7 +90,7 @@ class LinearFill:
 
 
 class ForestFill(LinearFill):
-    """The same, improved by a forest for each column that training misses values in.
+    """The same, improved by a forest for each column with missing values in training.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The one door through which every estimator takes its table."""
+"""Validation and encoding of tables: the only entry point, used by every estimator."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def fit_table(
     ensure_min_samples: int = 1,
     several_outputs: bool = False,
 ):
-    """Validate a training table and turn it into a float matrix.
+    """Validate a training table and convert it to a float matrix.
 
     Sets ``table_``, ``n_features_in_`` and, where there are names, ``feature_names_in_``. An
     array of numbers without missing values comes back as it is.
@@ -114,7 +114,7 @@ def fit_table(
 
 
 def read_table(estimator, X, *, dtype, order: str) -> np.ndarray:
-    """Turn a table at prediction into the matrix that a fitted estimator knows.
+    """Convert a table to the matrix of a fitted estimator.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ def _has_known_names(estimator, X) -> bool:
 
 
 def share_table(fitted, other) -> None:
-    """Let another estimator read tables as a fitted one does.
+    """Let another estimator read tables like a fitted one.
 
     Parameters
     ----------
@@ -191,7 +191,7 @@ def share_table(fitted, other) -> None:
 
 
 def _validated(*arrays, **checks):
-    """scikit-learn's checks. What overflows on their way ends in their own errors."""
+    """Run scikit-learn's checks; overflows inside them end in their own errors."""
     with np.errstate(over="ignore", invalid="ignore"):
         return validate_data(*arrays, **checks)
 
@@ -203,7 +203,7 @@ def has_missing(X: np.ndarray) -> bool:
 
 
 def take_tables(tags):
-    """Say in an estimator's tags what :func:`fit_table` lets in; return them."""
+    """Set the input tags of an estimator to what :func:`fit_table` accepts; return them."""
     tags.input_tags.allow_nan = True
     tags.input_tags.sparse = True
     return tags
@@ -224,8 +224,8 @@ def _dense(X, dtype, order: str) -> np.ndarray:
         raise ValueError(
             f"X is a sparse matrix of shape {X.shape}. Directions mix columns, so it is made "
             f"dense, and that is done up to {MOST_DENSE:,} entries, zeros counted. Keep fewer "
-            "columns (scikit-learn's SelectKBest or TruncatedSVD), hand in fewer rows at a time "
-            "to predict, or call toarray() if the memory is there."
+            "columns (scikit-learn's SelectKBest or TruncatedSVD), predict fewer rows at a time, "
+            "or call toarray() if there is enough memory."
         )
     check_sparse(X)
     kinds = dtype if isinstance(dtype, list) else [dtype]
@@ -266,7 +266,7 @@ def _refuse_several_outputs(y) -> None:
     if len(shape) == 2 and shape[1] > 1:
         raise ValueError(
             f"y should be a 1d array, got an array of shape {shape} instead: several "
-            "outputs are not supported. Fit one model an output, for example by scikit-learn's "
+            "outputs are not supported. Fit one model per output, for example with scikit-learn's "
             "MultiOutputRegressor or MultiOutputClassifier."
         )
 

@@ -1,4 +1,4 @@
-"""How one column becomes outputs: numbers, one output a level, or target means."""
+"""How one column is encoded: numbers, one column per level, or target means."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sklearn.preprocessing import TargetEncoder
 
 from jarf.table._columns import Column, as_levels, as_numbers
 
-# A category of more levels is encoded by target means, not by one output a level.
+# A category of more levels is encoded by target means, not by one column per level.
 MAX_ONE_HOT = 50
 # A fill value is the median of at most this many observed values, spread over the table.
 MEDIAN_VALUES = 1_000
@@ -35,7 +35,7 @@ def median_of(values: np.ndarray) -> Any:
 
 
 def _below(observed: np.ndarray) -> float:
-    """A value as far below the lowest as the highest is above it."""
+    """Return a value as far below the lowest as the highest is above it."""
     if len(observed) == 0:
         return np.nan
     low, high = float(observed.min()), float(observed.max())
@@ -45,10 +45,10 @@ def _below(observed: np.ndarray) -> float:
 
 @dataclass
 class Numbers:
-    """A numeric column, filled.
+    """A numeric column, imputed.
 
-    Where training missed values, a second output holds the column with missing values set apart,
-    below all others: a cut there says which rows these are.
+    If there were missing values in training, a second encoded column has missing values set below
+    all others: a cut there separates these rows.
     """
 
     fill: float
@@ -83,7 +83,7 @@ class Numbers:
         return [name, f"{name}_or_missing"] if self.has_apart else [name]
 
     def write(self, out: np.ndarray, column: Column) -> None:
-        if self.is_empty:  # what was never seen says nothing
+        if self.is_empty:  # values that never occurred carry no information
             out[:] = 0.0
             return
         if column.kind == "category":
@@ -137,7 +137,7 @@ class Levels:
         return len(self.codes)
 
     def encode(self, column: Column) -> np.ndarray:
-        """Codes of the levels, -1 for an unknown one."""
+        """Return codes of the levels, -1 for an unknown one."""
         if self.text and column.kind in ("number", "flag") and not np.isnan(column.values).all():
             raise ValueError(
                 f"The {column.label} held text in fit and holds numbers now. Give it the same "
@@ -153,7 +153,7 @@ class Levels:
 
 @dataclass
 class OneHot:
-    """One output a level; a level that training had not is a row of zeros."""
+    """One column per level; a level that did not occur in training is a row of zeros."""
 
     levels: Levels
 
@@ -173,7 +173,7 @@ class OneHot:
 
 @dataclass
 class Ordered:
-    """Places of the levels of an ordered category, from 0; -1 if missing or unknown."""
+    """Positions of the levels of an ordered category, from 0; -1 if missing or unknown."""
 
     levels: Levels
     has_missing: bool  # whether training had missing values
@@ -195,7 +195,7 @@ class Ordered:
 
 @dataclass
 class TargetMeans:
-    """Smoothed means of the target (one output, or one a class where there are more than two).
+    """Smoothed means of the target (one column, or one per class if there are more than two).
 
     Training rows get means from the other folds; an unknown level gets the overall mean.
     """
@@ -226,7 +226,7 @@ class TargetMeans:
         out[:] = self.means[self.levels.encode(column)]
 
     def cross_fit(self, out: np.ndarray, column: Column, targets: np.ndarray) -> None:
-        """Write means that no row's own target is part of."""
+        """Write means that do not include a row's own target."""
         codes = self.levels.encode(column)[:, None]
         folds = KFold(N_FOLDS, shuffle=True, random_state=self.seed)
         for others, rows in folds.split(codes):

@@ -71,7 +71,7 @@ def _narwhals() -> Any:
 
 
 def _read_pandas(label: str, series: Any, narrow: bool) -> Column:
-    """Read a column of pandas: directly where its dtype is a common one, which takes microseconds.
+    """Read a column of pandas; common dtypes are read directly, within microseconds.
 
     narwhals takes a tenth of a millisecond or more per column, most of the time of a single row.
     """
@@ -146,7 +146,7 @@ def _read_series(nw, series, narrow: bool) -> Column:
         refuse_dates(label, series.to_native().dtype)
     if dtype.is_nested():
         raise ValueError(
-            f"The {label} holds nested values ({series.to_native().dtype}). Spread them over "
-            "columns of their own, or drop it."
+            f"The {label} holds nested values ({series.to_native().dtype}). Expand them into "
+            "separate columns, or drop it."
         )
     return read_objects(label, or_none(series.to_list(), missing))

@@ -1,4 +1,4 @@
-"""Tables and targets that are refused, with errors that name the cause and the way out."""
+"""Tables and targets that are rejected, with errors that name the cause and the fix."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from jarf.table._columns import is_frame, is_missing, refuse_dates, refuse_same_
 
 
 def check_table(X: Any) -> None:
-    """Refuse frames without columns or with two of one name, arrays of dates, LazyFrames."""
+    """Reject frames without columns or with duplicate names, arrays of dates, and LazyFrames."""
     if type(X).__name__ == "LazyFrame":
         raise ValueError("X is a LazyFrame. Call its collect() first.")
     if is_frame(X):
@@ -58,22 +58,22 @@ def refuse_dask(estimator: Any, **parts: Any) -> None:
 
 
 def refuse_date_columns(X: Any) -> None:
-    """Refuse dates in a pandas DataFrame that scikit-learn reads: it takes them for numbers."""
+    """Reject dates in a pandas DataFrame, which scikit-learn would read as numbers."""
     for name, dtype in X.dtypes.items() if hasattr(X, "iloc") else ():
         if getattr(dtype, "kind", "") in "mM":
             refuse_dates(f"column {name!r}", dtype)
 
 
 def check_sparse(X: Any) -> None:
-    """Refuse a sparse matrix whose indices lie outside: SciPy's conversion does not look."""
+    """Reject a sparse matrix with indices out of range, which SciPy does not check."""
     try:
         fine = _is_sound(X)
     except (AttributeError, IndexError, TypeError, ValueError):
         fine = False
     if not fine:
         raise ValueError(
-            f"X is a sparse matrix of shape {X.shape} whose indices point outside of it, or do not "
-            "fit together. Build it again, for example by scipy.sparse.coo_array."
+            f"X is a sparse matrix of shape {X.shape} whose indices are out of range or "
+            "inconsistent. Build it again, for example by scipy.sparse.coo_array."
         )
 
 
@@ -100,7 +100,7 @@ def _inside(indices: np.ndarray, n: int) -> bool:
 
 
 def check_target(y: Any, classifies: bool, estimator: Any) -> None:
-    """Refuse missing values, and what a regressor cannot predict.
+    """Reject missing values, and targets that a regressor cannot predict.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""One tree format, and everything that is done with trees and without estimators.
+"""One tree format, and all operations on trees that need no estimator.
 
 ``Target`` stands for :class:`ClassTarget` or :class:`ResponseTarget` in annotations.
 """

@@ -1,4 +1,4 @@
-"""The training matrix as the grower wants it: column after column, with bins of its values."""
+"""The training matrix in the grower's form: column by column, with bins of its values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,15 @@ MAX_BINS = 256
 
 
 class Columns(NamedTuple):
-    """The columns a tree is grown on. ``rotation``, if any, defines them as projections."""
+    """The columns a tree is grown on. ``rotation``, if any, defines them as projections.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from jarf.trees import make_columns
+    >>> make_columns(np.zeros((5, 2), np.float32)).rotation is None
+    True
+    """
 
     crossing: Any
     rotation: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None

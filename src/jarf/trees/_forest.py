@@ -27,7 +27,14 @@ LEAST_ROWS, MOST_ROWS, MOST_VALUES = 256, 4096, 2**18
 
 
 class GrownTree(NamedTuple):
-    """One tree as the grower returns it; indices count from its own root."""
+    """One tree as the grower returns it; indices count from its own root.
+
+    Examples
+    --------
+    >>> from jarf.trees import GrownTree
+    >>> GrownTree._fields[:3]
+    ('nodes', 'weights', 'gains')
+    """
 
     nodes: np.ndarray  # dtype NODE; left is -1 - class in pure leaves
     weights: np.ndarray  # (n_nodes,): training weight that reached the node
@@ -42,7 +49,17 @@ class GrownTree(NamedTuple):
 
 
 class SplitNormals(NamedTuple):
-    """The cuts of a forest in original coordinates, one row per inner node."""
+    """The cuts of a forest in original coordinates, one row per inner node.
+
+    Examples
+    --------
+    >>> from jarf import SPORFClassifier
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> cuts = SPORFClassifier(5, random_state=0).fit(X, y).split_normals()
+    >>> cuts.normals.shape == (len(cuts.offsets), 4)
+    True
+    """
 
     normals: csr_array  # (n_cuts, n_features), rows of length one
     offsets: np.ndarray  # a row x goes left if normal . x <= offset
@@ -77,6 +94,16 @@ class Forest:
         From there to the prediction.
     averaged : bool, default=True
         Whether trees are averaged (bagging) or added (boosting).
+
+    Examples
+    --------
+    >>> from jarf.trees import read_trees
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> forest = read_trees(RandomForestClassifier(5, random_state=0).fit(X, y))
+    >>> forest.n_trees, forest.predict(X.astype("float32")).shape
+    (5, (150, 3))
     """
 
     nodes: np.ndarray
@@ -263,6 +290,15 @@ class Forest:
     def predict(self, X: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
         """Return the predictions of the model: (n_rows, n_outputs)."""
         return apply_link(self.link, self.raw(X, n_jobs))
+
+    def spread(self, X: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
+        """Return the standard deviation of the trees' predictions: (n_rows, n_raw)."""
+        centre = self.values.mean(axis=0)  # squares of numbers far from zero would lose digits
+        centred = replace(self, values=self.values - centre, n_pure=0, _checked=None)
+        squared = replace(centred, values=centred.values**2, _checked=None)
+        mean = centred.sums(X, n_jobs) / self.n_trees
+        variance = squared.sums(X, n_jobs) / self.n_trees - mean**2
+        return np.sqrt(np.maximum(variance, 0.0))
 
     def staged(self, X: np.ndarray, n_jobs: int | None = None) -> Iterator[np.ndarray]:
         """Yield the predictions of the first tree, the first two, and so on."""

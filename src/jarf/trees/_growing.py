@@ -6,7 +6,6 @@ other trees, or what else is fitted with the same ``random_state``.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -30,7 +29,14 @@ DRAWN_AT_ONCE = 2**16
 
 @dataclass(frozen=True)
 class Limits:
-    """When a node is split no further. Names and meanings are those of the estimators."""
+    """Limits on splitting nodes, with the names and meanings of the estimators' parameters.
+
+    Examples
+    --------
+    >>> from jarf.trees import Limits
+    >>> Limits(max_depth=3).max_depth
+    3
+    """
 
     max_depth: int | None = None
     max_leaf_nodes: int | None = None
@@ -57,6 +63,13 @@ class TreePlan:
         A proposal of the engine: what draws a node's candidates.
     n_draws : int or None, default=None
         Size of the tree's bootstrap sample; None: every row once.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from jarf.trees import TreePlan, make_columns
+    >>> TreePlan(make_columns(np.zeros((5, 2), np.float32)), proposal=None).n_draws is None
+    True
     """
 
     columns: Columns
@@ -147,7 +160,7 @@ def grow_trees(
     limits: Limits,
     *,
     n_jobs: int | None = None,
-    verbose: int = 0,
+    progress: Callable[[str], None] | None = None,
     keep_leaves: bool = False,
 ) -> list[GrownTree]:
     """Grow one tree per seed in threads. An interrupt stops the running trees too.
@@ -158,15 +171,15 @@ def grow_trees(
         ``plan_of(seed) -> TreePlan``.
     target : ClassTarget, ResponseTarget or NewtonTarget
     weights : ndarray of shape (n_rows,)
-        Multiplied with the counts of each tree's bootstrap sample.
+        Multiplied by the counts of each tree's bootstrap sample.
     seeds : ndarray of int64
     limits : Limits
     n_jobs : int, default=None
         Threads. The result does not depend on them.
-    verbose : int, default=0
-        Positive: print a line on stderr after every tenth of the trees.
+    progress : callable, default=None
+        Called with a line of text after every tenth of the trees.
     keep_leaves : bool, default=False
-        Whether trees say which leaf each training row reached.
+        Whether to keep the leaf that each training row reached.
 
     Returns
     -------
@@ -189,8 +202,8 @@ def grow_trees(
     shown = max(1, len(seeds) // 10)
     for tree in thread_map(grow_one, seeds.tolist(), n_jobs, raise_flag):
         trees.append(tree)
-        if verbose > 0 and (len(trees) % shown == 0 or len(trees) == len(seeds)):
-            print(f"[forest] {len(trees)} of {len(seeds)} trees", file=sys.stderr, flush=True)
+        if progress is not None and (len(trees) % shown == 0 or len(trees) == len(seeds)):
+            progress(f"{len(trees)} of {len(seeds)} trees")
     return trees
 
 
@@ -203,10 +216,9 @@ def grow_forest(
     *,
     n_features: int,
     n_jobs: int | None = None,
-    verbose: int = 0,
 ) -> Forest:
     """Grow a bagged forest: see :func:`grow_trees`."""
-    trees = grow_trees(plan_of, target, weights, seeds, limits, n_jobs=n_jobs, verbose=verbose)
+    trees = grow_trees(plan_of, target, weights, seeds, limits, n_jobs=n_jobs)
     return Forest.empty(n_features, target.n_classes, target.n_outputs).extended(trees)
 
 

@@ -26,6 +26,14 @@ class ClassTarget:
         0 to n_classes - 1.
     n_classes : int
     criterion : {"gini", "entropy"}, default="gini"
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from jarf.trees import ClassTarget
+    >>> target = ClassTarget(np.array([0, 2, 1]), 3)
+    >>> target.n_outputs, target.indicators(slice(1)).tolist()
+    (3, [[1.0, 0.0, 0.0]])
     """
 
     labels: np.ndarray
@@ -78,6 +86,13 @@ class ResponseTarget:
     Parameters
     ----------
     responses : ndarray of shape (n_rows,) or (n_rows, n_outputs)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from jarf.trees import ResponseTarget
+    >>> ResponseTarget(np.zeros((5, 2))).n_outputs
+    2
     """
 
     responses: np.ndarray
@@ -147,6 +162,13 @@ class NewtonTarget:
         do not count as candidates: set gradients of constrained columns to zero in
         ``GradientDraws``, their chances in ``CanonicalCorrelation`` and their scales in
         ``SparseRandom``, so that the directions drawn are free of them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from jarf.trees import NewtonTarget
+    >>> NewtonTarget(np.zeros(5), np.ones(5)).n_outputs
+    1
     """
 
     gradients: np.ndarray

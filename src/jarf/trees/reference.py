@@ -1,7 +1,7 @@
 """The grower and the predictor of ``native/`` in plain Python, under the same names.
 
-Slow and short: it says what the kernels compute. Candidates, arithmetic and ties are the same, so
-that trees come out the same; only the columns' own bins are missing, which native code uses in
+Slow and short: it defines what the kernels compute. Candidates, arithmetic and ties are the same,
+so that trees come out the same; only the columns' own bins are missing, which native code uses in
 large nodes. ``JARF_NO_NATIVE=1`` runs the forests on it.
 """
 
@@ -64,7 +64,7 @@ __all__ = [
 
 
 class TrainingColumns(NamedTuple):
-    """The training matrix, one row a column; of the bins only their numbers are used."""
+    """The training matrix, one row per column; only the numbers of bins are used."""
 
     values: np.ndarray
     codes: np.ndarray

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from jarf.bench._datasets import get_dataset
+from jarf.bench._datasets import get_dataset, is_registered
 from jarf.bench._jobs import Job
 from jarf.bench._statistics import best_or_close, holm, mean_ranks, wilcoxon_p, worse_by_se
 from jarf.bench.experiments._base import Cell, Column, Experiment, Plan, Results, ResultTable, Row
 
-__all__ = ["EXPERIMENTS", "metric_of", "split_note"]
+__all__ = ["EXPERIMENTS", "accuracy_table", "metric_of", "split_note"]
 
 _VARIANTS = ("RF", "XGB", "JARF", "JARF-XGB")
 
@@ -21,7 +21,7 @@ def metric_of(task: str) -> str:
     return "kappa" if task == "classification" else "r2"
 
 
-def split_note(results: Results) -> str:
+def split_note(results: Results, datasets: list[str] | None = None) -> str:
     """The protocol of a run in one sentence."""
     run = results.settings
     cap = run.get("train_cap")
@@ -29,7 +29,7 @@ def split_note(results: Results) -> str:
     return (
         f"Budget {run.get('name', '?')}: {run.get('repeats', '?')} x 2 stratified "
         f"cross-validation, {rows}, {run.get('n_trees', '?')} trees. "
-        f"Mean ± standard error over splits.{results.unfinished()}"
+        f"Mean ± standard error over splits.{results.unfinished(datasets)}"
     )
 
 
@@ -88,8 +88,21 @@ def _plan_task(task: str | None) -> Callable[[Plan], Iterator[Job]]:
     return plan_jobs
 
 
-def _accuracy_table(results: Results, task: str, name: str, title: str) -> ResultTable:
-    metric, datasets = metric_of(task), results.datasets(task)
+def accuracy_table(
+    results: Results, datasets: list[str], metric: str, name: str, title: str, better: str = "high"
+) -> ResultTable:
+    """Scores by dataset and method, and their summary.
+
+    Parameters
+    ----------
+    results : Results
+    datasets : list of str
+    metric : str
+    name, title : str
+        Of the table.
+    better : {"high", "low"}
+        Which end of the metric is good.
+    """
     methods = results.methods(datasets)
     cells = {}
     for dataset in datasets:
@@ -97,7 +110,8 @@ def _accuracy_table(results: Results, task: str, name: str, title: str) -> Resul
             found = results.cell(dataset, method, metric)
             if found is not None:
                 cells[dataset, method] = found
-    rows = [Row(dataset) for dataset in datasets]
+    methods = [m for m in methods if any((d, m) in cells for d in datasets)]
+    rows = [Row(dataset, label=_label(dataset)) for dataset in datasets]
     whole = [d for d in datasets if all((d, m) in cells for m in methods)]
     summary = [
         Row("Mean", "summary", f"Mean of {len(whole)}"),
@@ -107,26 +121,31 @@ def _accuracy_table(results: Results, task: str, name: str, title: str) -> Resul
         Row("p against RF", "summary", "Holm p against RF"),
     ]
     if whole and methods:
-        cells.update(_summary_cells(results, whole, methods, metric))
+        cells.update(_summary_cells(results, whole, methods, metric, better))
         rows += summary
-    notes = [split_note(results), *_partial_note(results, datasets)]
+    notes = [split_note(results, datasets), *_partial_note(results, datasets)]
     notes.append(
-        "Worse than RF: datasets where the mean paired difference to RF lies below zero by more "
-        "than its standard error. Holm p: Wilcoxon's signed-rank test over the datasets, "
-        "corrected over the methods."
+        "Worse than RF: datasets where the mean paired difference to RF lies on the wrong side of "
+        "zero by more than its standard error. Holm p: Wilcoxon's signed-rank test over the "
+        "datasets, corrected over the methods."
     )
     if len(whole) < len(datasets):
-        missing = sorted(set(datasets) - set(whole))
+        missing = [_label(d) for d in sorted(set(datasets) - set(whole))]
         notes.append(f"Not in the summary, a method has no result there: {', '.join(missing)}.")
-    columns = [Column(method, "method", better="high") for method in methods]
+    columns = [Column(method, "method", better=better) for method in methods]
     return ResultTable(name, title, rows, columns, cells, notes, best_by_row=True)
 
 
+def _label(dataset: str) -> str:
+    return get_dataset(dataset).label if is_registered(dataset) else dataset
+
+
 def _summary_cells(
-    results: Results, datasets: list[str], methods: list[str], metric: str
+    results: Results, datasets: list[str], methods: list[str], metric: str, better: str
 ) -> dict[tuple[str, str], Cell]:
     scores = results.matrix(datasets, methods, metric)
-    ranks, close = mean_ranks(scores), best_or_close(scores)
+    sign = 1.0 if better == "high" else -1.0
+    ranks, close = mean_ranks(sign * scores), best_or_close(sign * scores)
     cells = {}
     for place, method in enumerate(methods):
         errors = [results.cell(d, method, metric) for d in datasets]
@@ -137,7 +156,8 @@ def _summary_cells(
         cells["Best or within 0.01", method] = Cell(float(close[place]))
         if "RF" in methods:
             worse = [
-                worse_by_se(results.paired(d, (method, ""), ("RF", ""), metric)) for d in datasets
+                worse_by_se(sign * results.paired(d, (method, ""), ("RF", ""), metric))
+                for d in datasets
             ]
             cells["Worse than RF", method] = Cell(float(sum(worse)))
     if "RF" in methods:
@@ -151,11 +171,18 @@ def _summary_cells(
 
 def _classification(results: Results) -> list[ResultTable]:
     title = "Classification, Cohen's kappa"
-    return [_accuracy_table(results, "classification", "classification", title)]
+    datasets = results.datasets("classification")
+    losses = "Classification, log loss"
+    tables = [
+        accuracy_table(results, datasets, "kappa", "classification", title),
+        accuracy_table(results, datasets, "log_loss", "log-loss", losses, better="low"),
+    ]
+    return [table for table in tables if table.cells]  # old rows may lack log losses
 
 
 def _regression(results: Results) -> list[ResultTable]:
-    table = _accuracy_table(results, "regression", "regression", "Regression, test R²")
+    datasets = results.datasets("regression")
+    table = accuracy_table(results, datasets, "r2", "regression", "Regression, test R²")
     table.notes.append(
         "The paper does not say what LDA and CCF are in regression. Here LDA+RF takes the linear "
         "discriminants of the target cut at its deciles (at most 9), and CCF correlates with the "

@@ -1,4 +1,4 @@
-"""What an experiment is: jobs to run, and tables out of stored rows."""
+"""An experiment: jobs to run, and tables computed from stored rows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from jarf.bench._budgets import Budget
-from jarf.bench._datasets import get_dataset
+from jarf.bench._datasets import Dataset, get_dataset, is_registered
 from jarf.bench._frame import flat_frame
 from jarf.bench._jobs import Job
 from jarf.bench._methods import get_method
@@ -22,7 +22,7 @@ __all__ = ["Cell", "Column", "Experiment", "Facts", "Plan", "ResultTable", "Resu
 
 @dataclass(frozen=True)
 class Facts:
-    """What the planning needs to know of a loaded dataset."""
+    """What planning needs to know about a loaded dataset."""
 
     n_rows: int
     one_hot: bool
@@ -31,20 +31,24 @@ class Facts:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a run was asked for."""
+    """What was requested for a run."""
 
     budget: Budget
     facts: Mapping[str, Facts]
     methods: Sequence[str]
     seed: int = 0
 
-    def datasets(self, task: str | None = None, simulated: bool = False) -> list[str]:
+    def datasets(
+        self, task: str | None = None, simulated: bool = False, collection: str = "study"
+    ) -> list[str]:
         """Names of the datasets of a task."""
         known = {name: get_dataset(name) for name in self.facts}
         return [
             name
             for name, dataset in known.items()
-            if dataset.simulated == simulated and task in (None, dataset.task)
+            if dataset.simulated == simulated
+            and dataset.collection == collection
+            and task in (None, dataset.task)
         ]
 
     def n_train(self, dataset: str) -> int:
@@ -53,19 +57,34 @@ class Plan:
         return half if self.budget.train_cap is None else min(half, self.budget.train_cap)
 
     def jobs(
-        self, dataset: str, method: str, variant: str = "", repeats: int | None = None
+        self,
+        dataset: str,
+        method: str,
+        variant: str = "",
+        repeats: int | None = None,
+        cap: int | None = None,
     ) -> Iterator[Job]:
-        """One job per split; none if the method was not asked for or has another task."""
+        """List one job per split; none if the method was not requested or has another task."""
         if method not in self.methods:
             return
-        if get_dataset(dataset).task not in get_method(method).tasks:
+        known, runs = get_dataset(dataset), get_method(method)
+        if known.task not in runs.tasks or runs.collection not in ("", known.collection):
             return
-        if repeats is None:
-            repeats = self.budget.repeats
-        cap = self.budget.train_cap or 0
-        for repeat in range(repeats):
-            for fold in (0, 1):
+        folds: tuple[int, ...] = (0, 1)
+        if known.protocol is not None:
+            folds, usual = (0,), min(self.budget.public_repeats, len(known.protocol.seeds))
+        else:
+            usual = self.budget.repeats
+        if cap is None:
+            cap = usual_cap(known, self.budget.train_cap, self.budget.public_cap)
+        for repeat in range(usual if repeats is None else repeats):
+            for fold in folds:
                 yield Job(dataset, method, variant, repeat, fold, cap, self.seed)
+
+
+def usual_cap(dataset: Dataset, train_cap: int | None, public_cap: int | None) -> int:
+    """Most training rows of a dataset where sizes are not compared; 0 means all."""
+    return (train_cap if dataset.protocol is None else public_cap) or 0
 
 
 @dataclass(frozen=True)
@@ -96,8 +115,8 @@ class Row:
 class Column:
     """A column of a table.
 
-    ``better`` says which end is good: "high", "low" or "". ``name`` is the method or dataset it
-    belongs to, if that is not the key.
+    ``better`` is "high", "low" or "". ``name`` is the method or dataset it belongs to, if that is
+    not the key.
     """
 
     key: str
@@ -110,7 +129,14 @@ class Column:
 
 @dataclass
 class ResultTable:
-    """Numbers by row and column, with what a reader must know about them."""
+    """Numbers by row and column, with notes for the reader.
+
+    Examples
+    --------
+    >>> from jarf.bench import ResultTable
+    >>> ResultTable("scores", "Scores", [], [], {}).as_dict()["title"]
+    'Scores'
+    """
 
     id: str
     title: str
@@ -165,7 +191,7 @@ class ResultTable:
 
 
 def _mark_best(column: dict[str, Any], cells: list[dict[str, Any] | None]) -> None:
-    """Mark the best cells of a column, as far as its digits tell."""
+    """Mark the best cells of a column, compared at the digits shown."""
     values = {place: round(c["ours"], column["digits"]) for place, c in enumerate(cells) if c}
     top = max if column["better"] == "high" else min
     for place, value in values.items():
@@ -184,11 +210,23 @@ class Experiment:
         For ``--only``.
     title : str
     paper : str
-        What of the paper it repeats.
+        The part of the paper that it repeats.
     plan : callable
         ``plan(plan) -> jobs``.
     tables : callable
         ``tables(results) -> list of ResultTable``.
+    collection : str
+        The datasets it runs on.
+    methods : tuple of str
+        What it runs unless methods are named; empty for all.
+    usual : bool
+        Whether it runs unless experiments are named.
+
+    Examples
+    --------
+    >>> from jarf.bench import EXPERIMENTS
+    >>> EXPERIMENTS["classification"].name
+    'classification'
     """
 
     name: str
@@ -196,6 +234,9 @@ class Experiment:
     paper: str
     plan: Callable[[Plan], Iterable[Job]]
     tables: Callable[[Results], list[ResultTable]]
+    collection: str = "study"
+    methods: tuple[str, ...] = ()
+    usual: bool = True
 
 
 _FIT = ["dataset", "method", "variant"]
@@ -210,11 +251,19 @@ class Results:
         As read by `load_rows`.
     settings : mapping
         The stored settings of the run.
+
+    Examples
+    --------
+    >>> from jarf.bench import ResultRow, Results
+    >>> row = ResultRow("iris", "RF", "", 0, 0, 0, 0, task="classification", metrics={"kappa": 0.9})
+    >>> Results([row], {}).cell("iris", "RF", "kappa").value
+    0.9
     """
 
     def __init__(self, rows: Iterable[ResultRow], settings: Mapping[str, Any] | None = None):
         self.settings = dict(settings or {})
-        self.rows = list(rows)
+        self.every = list(rows)
+        self.rows = [row for row in self.every if self._is_usual(row)]
         self.errors = [row for row in self.rows if not row.ok]
         self.frame = flat_frame(row for row in self.rows if row.ok and row.metrics)
         split = ["repeat", "fold"]
@@ -224,13 +273,25 @@ class Results:
         self._nothing = indexed.iloc[:0]["kappa"]
         self._first: Results | None = None
 
+    def _is_usual(self, row: ResultRow) -> bool:
+        """Whether a row has the run's cap; the experiment on sizes adds rows of other caps."""
+        if "train_cap" not in self.settings or not is_registered(row.dataset):
+            return True
+        caps = self.settings["train_cap"], self.settings.get("public_cap")
+        return row.cap == usual_cap(get_dataset(row.dataset), *caps)
+
+    def at(self, cap: int) -> Results:
+        """Results of the rows with another cap on the training rows."""
+        rows = [row for row in self.every if row.cap == cap]
+        return Results(rows, {**self.settings, "train_cap": cap, "public_cap": cap})
+
     def first(self) -> Results:
         """Only the repeats that the variants of JARF were run on, so that means can be compared."""
         repeats = self.settings.get("ablation_repeats")
         if repeats is None:
             return self
         if self._first is None:
-            rows = [row for row in self.rows if row.repeat < repeats]
+            rows = [row for row in self.every if row.repeat < repeats]
             self._first = Results(rows, self.settings)
         return self._first
 
@@ -243,7 +304,9 @@ class Results:
                 found.setdefault((row.dataset, row.method), row)
         return found
 
-    def datasets(self, task: str | None = None, simulated: bool = False) -> list[str]:
+    def datasets(
+        self, task: str | None = None, simulated: bool = False, collection: str = "study"
+    ) -> list[str]:
         """Datasets with rows, in the order of the registry where it knows them."""
         from jarf.bench._datasets import dataset_names
 
@@ -251,7 +314,7 @@ class Results:
         found = set(frame["dataset"])
         order = [name for name in dataset_names() if name in found]
         order += sorted(found.difference(order))
-        return [name for name in order if _is_simulated(name) == simulated]
+        return [name for name in order if _place(name) == (simulated, collection)]
 
     def methods(self, datasets: Sequence[str]) -> list[str]:
         """Methods with plain rows on these datasets, in the order of the registry."""
@@ -262,9 +325,9 @@ class Results:
         order = [name for name in method_names() if name in found]
         return order + sorted(found.difference(order))
 
-    def unfinished(self) -> str:
-        """What to add to a note while some fits of the main tables are still to come."""
-        real = self.datasets()
+    def unfinished(self, datasets: Sequence[str] | None = None) -> str:
+        """Return a sentence for notes while some fits (of the main tables) are missing."""
+        real = self.datasets() if datasets is None else datasets
         plain = self.frame[self.frame["dataset"].isin(real) & (self.frame["variant"] == "")]
         counts = plain.groupby(["dataset", "method"]).size()
         planned = 2 * self.settings.get("repeats", 0)
@@ -311,8 +374,9 @@ class Results:
         ]
 
 
-def _is_simulated(name: str) -> bool:
-    try:
-        return get_dataset(name).simulated
-    except KeyError:
-        return False
+def _place(name: str) -> tuple[bool, str]:
+    """Whether a dataset is simulated, and its collection; what is not registered is the study's."""
+    if not is_registered(name):
+        return False, "study"
+    dataset = get_dataset(name)
+    return dataset.simulated, dataset.collection

@@ -1,4 +1,4 @@
-"""Variants of JARF: which fits stand for them, and how they are planned."""
+"""Variants of JARF: how they are planned, and which fits represent them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PER_TREE = "per-tree H"
 
 
 def _same_as_default(n_train: int, one_hot: bool, variant: str) -> bool:
-    """Whether a variant is the default by construction on such data and need not be run."""
+    """Return whether a variant equals the default by construction on such data."""
     if variant == "categorical toggles":
         return not one_hot
     if variant.startswith("m = ") and variant[4:].isdigit():
@@ -37,7 +37,7 @@ def plan_variants(plan: Plan, variants: Sequence[str], task: str | None = None) 
 
 
 def rows_of(results: Results, dataset: str, method: str, variant: str) -> tuple[str, str]:
-    """The rows that stand for a variant: its own, or the default's where both are the same."""
+    """Return the rows of a variant: its own, or the default's if both are the same."""
     facts = results.examples.get((dataset, "JARF"))
     if method == "JARF" and variant and facts is not None:
         one_hot = (facts.d_numeric or 0) < (facts.d or 0)
