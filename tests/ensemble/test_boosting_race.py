@@ -1,5 +1,7 @@
 """The race of boosting: stopping, heats and verdicts on known losses."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -19,6 +21,7 @@ class Known:
     def __init__(self, curve, spread=0.0):
         self.curve, self.spread = curve, spread
         self.scored_losses, self.stop = [curve(0)], np.zeros(1, np.uint8)
+        self.scored = SimpleNamespace(y=np.zeros((N, 1)))
 
     @property
     def n_rounds(self):
