@@ -40,8 +40,9 @@ def export_onnx(model, path=None):
     ----------
     model : estimator
         Fitted: an oblique or Jacobian forest; Jacobian boosting; a kernel machine; an ensemble
-        whose members can all be exported; JARF on one of our forests, on scikit-learn's random forests
-        and extra trees, or on XGBoost (gbtree); JacobianPreconditioner or JacobianFeatures.
+        whose members can all be exported; JARF on one of our forests, on scikit-learn's random
+        forests and extra trees, or on XGBoost (gbtree); JacobianPreconditioner or
+        JacobianFeatures.
     path : str or Path, default=None
         Where to write the file, if anywhere.
 
