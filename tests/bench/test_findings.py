@@ -69,8 +69,8 @@ def test_the_advice_names_a_method_its_equals_and_the_faster_one():
     said = advice(list(scores), scores, pairs, "kappa", {"JF": 2.0, "XGB": 1.0, "RF": 0.5})
     assert said == [
         "Use the Jacobian forest (JF).",
-        "The lead over tuned XGBoost and the random forest is within noise: each of them may be as "
-        "good on new rows.",
+        "The lead over tuned XGBoost and the random forest is within noise: each of them may be "
+        "equally good on new rows.",
         "If the time of a fit matters, the random forest needs 25 % of the time, tuning included.",
     ]
     clear = [pair("JF", "RF", 0.02, 0.001), pair("JF", "XGB", 0.01, 0.001)]
