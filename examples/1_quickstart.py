@@ -29,12 +29,13 @@ for name, model in models.items():
     model.fit(X_train, y_train)
     scores[name] = cohen_kappa_score(y_test, model.predict(X_test))
     print(f"{name:17} kappa {scores[name]:.3f}")
-print(f"{'best possible':17} kappa {halfspace_bayes_kappa():.3f}")
+print(f"{'limit on average':17} kappa {halfspace_bayes_kappa():.3f}")
 
 # %%
-# The labels contain noise, so no model can reach a kappa of one. The data were chosen to suit the
-# method: the boundary is oblique, and only two of ten columns matter. On many real tables the
-# difference is much smaller or negative: see :ref:`sphx_glr_auto_examples_4_when_it_helps.py`.
+# The labels contain noise, so no model can exceed the limit on average. The data were chosen to
+# suit the method: the boundary is oblique, and only two of ten columns matter. On many real tables
+# the difference is much smaller or negative: see
+# :ref:`sphx_glr_auto_examples_4_when_it_helps.py`.
 #
 # The figure shows the predicted probability in the plane of the two relevant columns, with all
 # other columns at zero. The dashed line is the true boundary.

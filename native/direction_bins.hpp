@@ -34,7 +34,7 @@ class DirectionBins {
   }
 
   const std::uint8_t* codes() const { return codes_.data(); }
-  std::size_t size() const { return n_bins_; }
+  const std::uint32_t* counts() const { return counts_; }
   std::size_t count(std::size_t bin) const { return counts_[bin]; }
   bool is_crowded(std::size_t bin, std::size_t n_rows) const {
     return counts_[bin] * kCrowd > n_rows;

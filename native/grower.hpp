@@ -259,7 +259,8 @@ class Grower {
     }
     packed_.enter(rows_.data(), task.begin, task.end);
     found.split = Split();
-    proposal_.begin({packed_.find(rows_.data(), task.begin, task.end), rows, n_rows, task.memory, target_.labels(), &rng_});
+    const NodeColumns values = packed_.find(rows_.data(), task.begin, task.end);
+    proposal_.begin({values, rows, n_rows, task.memory, target_.labels(), &rng_});
     Direction candidate;
     while (proposal_.next(candidate)) {
       pause(n_rows);

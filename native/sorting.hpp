@@ -40,6 +40,34 @@ inline void insertion_sort(Key* keys, std::size_t n) {
   }
 }
 
+// Puts each key where the number of smaller values says. Comparing all with all has no jumps to
+// guess and eight lanes that compilers make wide: it is the fastest way up to a hundred keys or so.
+constexpr std::size_t kMostRanked = 128;
+inline void rank_sort(Key*& keys, Key*& spare, std::size_t n) {
+  constexpr std::size_t kLanes = 8;
+  std::int32_t bits[kMostRanked + kLanes];
+  std::uint8_t taken[kMostRanked];  // of each rank: equal values placed so far
+  for (std::size_t i = 0; i < n; ++i) {
+    bits[i] = static_cast<std::int32_t>(key_bits(keys[i]) ^ 0x80000000U);
+    taken[i] = 0;
+  }
+  std::fill(bits + n, bits + n + kLanes, 0);
+  for (std::size_t begin = 0; begin < n; begin += kLanes) {
+    std::int32_t ours[kLanes], ranks[kLanes] = {};
+    std::copy(bits + begin, bits + begin + kLanes, ours);
+    for (std::size_t j = 0; j < n; ++j) {
+      const std::int32_t other = bits[j];
+      for (std::size_t lane = 0; lane < kLanes; ++lane) ranks[lane] += other < ours[lane];
+    }
+    const std::size_t end = std::min(kLanes, n - begin);
+    for (std::size_t lane = 0; lane < end; ++lane) {
+      const std::int32_t rank = ranks[lane];
+      spare[rank + taken[rank]++] = keys[begin + lane];
+    }
+  }
+  std::swap(keys, spare);
+}
+
 // Least significant digit first, over the bits of the value only: keys come in with their rows
 // ascending and the sort is stable, so the result is the order of the whole keys.
 inline void radix_sort(Key*& keys, Key*& spare, std::size_t n) {
@@ -89,11 +117,12 @@ inline bool bucket_sort(Key*& keys, Key*& spare, const float* values, std::size_
   return true;
 }
 
+// Keys come in with their rows ascending.
 inline void sort_keys(Key*& keys, Key*& spare, std::size_t n) {
-  if (n <= 20) {
+  if (n <= 8) {
     insertion_sort(keys, n);
-  } else if (n <= 160) {
-    std::sort(keys, keys + n);
+  } else if (n <= kMostRanked) {
+    rank_sort(keys, spare, n);
   } else {
     radix_sort(keys, spare, n);
   }
@@ -102,7 +131,10 @@ inline void sort_keys(Key*& keys, Key*& spare, std::size_t n) {
 // Sorts the keys of `values`, which lie between `lowest` and `highest`.
 inline void sort_keys(Key*& keys, Key*& spare, const float* values, std::size_t n, float lowest,
                       float highest, std::vector<std::uint32_t>& scratch) {
-  if (n > 20 && n <= 4096 && bucket_sort(keys, spare, values, n, lowest, highest, scratch)) return;
+  if (n > kMostRanked && n <= 4096 &&
+      bucket_sort(keys, spare, values, n, lowest, highest, scratch)) {
+    return;
+  }
   sort_keys(keys, spare, n);
 }
 

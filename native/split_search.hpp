@@ -56,11 +56,10 @@ class SplitSearch {
   bool filled(const double* histogram, const std::uint32_t* counts, std::size_t n_rows,
               std::size_t n_bins, const float* lowest, const float* highest, Split& best) {
     std::size_t below = 0, above = 0;
-    scan(histogram, n_bins, n_rows, best, [&](std::size_t bin) { return counts[bin]; },
-         [&](std::size_t left, std::size_t right) {
-           below = left;
-           above = right;
-         });
+    scan(histogram, counts, n_bins, n_rows, best, [&](std::size_t left, std::size_t right) {
+      below = left;
+      above = right;
+    });
     if (below == above) return false;
     best.threshold = between(highest[below], lowest[above]);
     return true;
@@ -82,12 +81,11 @@ class SplitSearch {
     target_.fill(bins_.codes(), n_rows, histogram_.data());
     Split coarse;
     std::size_t below = 0, above = 0;
-    scan(histogram_.data(), n_bins, n_rows, coarse,
-         [&](std::size_t bin) { return bins_.count(bin); },
-         [&](std::size_t left, std::size_t right) {
-           below = left;
-           above = right;
-         });
+    const auto improved = [&](std::size_t left, std::size_t right) {
+      below = left;
+      above = right;
+    };
+    scan(histogram_.data(), bins_.counts(), n_bins, n_rows, coarse, improved);
     if (!coarse.found) return exact(values, n_rows, lowest, highest, best);
     bool better = is_near(coarse, best) && refine(values, n_rows, below, above, best);
     for (std::size_t bin = 0; bin < n_bins; ++bin) {
@@ -122,23 +120,22 @@ class SplitSearch {
   }
 
   // Calls `improved` with the filled bins on both sides of each threshold that is the best so far.
-  template <class CountOf, class Improved>
-  void scan(const double* histogram, std::size_t n_bins, std::size_t n_rows, Split& best,
-            CountOf count_of, Improved improved) {
+  template <class Improved>
+  void scan(const double* histogram, const std::uint32_t* counts, std::size_t n_bins,
+            std::size_t n_rows, Split& best, Improved improved) {
     const std::size_t width = target_.bin_width();
     typename Target::Sides sides(target_);
     std::size_t n_left = 0, previous = n_bins;
     n_filled_ = 0;
     for (std::size_t bin = 0; bin < n_bins; ++bin) {
-      const std::size_t count = count_of(bin);
-      if (count == 0) continue;
+      if (counts[bin] == 0) continue;
       ++n_filled_;
       if (n_left >= min_leaf_ && n_rows - n_left >= min_leaf_ && previous < n_bins &&
           improves(best, sides.score())) {
         improved(previous, bin);
       }
       sides.move_bin(histogram + bin * width);
-      n_left += count;
+      n_left += counts[bin];
       previous = bin;
     }
   }

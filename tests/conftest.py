@@ -17,7 +17,7 @@ hypothesis.settings.register_profile("explore", deadline=None)
 hypothesis.settings.load_profile("repeatable")
 
 ESTIMATORS = sorted(name for name in jarf.__all__ if hasattr(getattr(jarf, name), "fit"))
-_SMALL = {"n_estimators": 5, "random_state": 0}
+_SMALL = {"n_estimators": 5, "max_iter": 5, "random_state": 0}
 
 
 def pytest_runtest_setup(item):

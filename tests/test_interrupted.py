@@ -16,6 +16,8 @@ FORESTS = ("AxisForest", "SPORF", "CanonicalCorrelationForest", "RotationForest"
 MODELS = [
     *(getattr(jarf, kind + "Classifier")(3, random_state=0) for kind in FORESTS),
     *(getattr(jarf, kind + "Regressor")(3, random_state=0) for kind in FORESTS),
+    jarf.JacobianBoostingClassifier(max_iter=3, geometry=["linear"], random_state=0),
+    jarf.JacobianBoostingRegressor(max_iter=3, geometry=["linear"], random_state=0),
     jarf.JARFClassifier(
         n_estimators=3, preconditioner=jarf.JacobianPreconditioner(RandomForestClassifier(3))
     ),

@@ -50,6 +50,11 @@ def interrupt():
 ENDLESS = [
     *(getattr(jarf, name + "Classifier")(10**6, n_jobs=2) for name in FORESTS),
     *(getattr(jarf, name + "Regressor")(10**6, n_jobs=2) for name in FORESTS),
+    *(
+        kind(max_iter=10**6, n_iter_no_change=10**6, geometry=geometry, n_jobs=2, **stopping)
+        for kind in (jarf.JacobianBoostingClassifier, jarf.JacobianBoostingRegressor)
+        for geometry, stopping in ((["linear"], {}), ("linear", {"early_stopping": False}))
+    ),
     jarf.JARFClassifier(
         n_estimators=10**6,
         preconditioner=jarf.JacobianPreconditioner(RandomForestClassifier(3)),
@@ -78,4 +83,5 @@ def test_an_interrupt_ends_all_threads_and_leaves_no_model(model, interrupt):
         time.sleep(0.01)
     with pytest.raises(NotFittedError):
         check_is_fitted(model)
-    model.set_params(n_estimators=2).fit(X, Y).predict(X)
+    number = "n_estimators" if hasattr(model, "n_estimators") else "max_iter"
+    model.set_params(**{number: 2}).fit(X, Y).predict(X)

@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.base import _fit_context
 from sklearn.base import is_classifier as _is_classifier
 from sklearn.ensemble._base import _set_random_states as set_random_states
+from sklearn.utils import _safe_indexing
 from sklearn.utils._param_validation import (
     HasMethods,
     Interval,
@@ -45,6 +46,7 @@ __all__ = [
     "class_weights",
     "fit_context",
     "is_classifier",
+    "rows_of",
     "set_random_states",
     "type_of_target",
     "validate_params",
@@ -161,6 +163,15 @@ def weigh_classes(class_weight: Any, y: np.ndarray, weights: np.ndarray | None) 
             "to learn from. Give the class of at least one weighted row a positive weight."
         )
     return weighted
+
+
+def rows_of(X: Any, rows: np.ndarray) -> Any:
+    """Take rows, by number, of an array, a DataFrame of any library or a sparse matrix."""
+    if hasattr(X, "tocsr"):
+        return X.tocsr()[rows]
+    if not hasattr(X, "shape"):
+        X = np.asarray(X)
+    return _safe_indexing(X, rows)
 
 
 def type_of_target(y: Any) -> str:

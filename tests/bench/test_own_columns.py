@@ -34,7 +34,7 @@ def test_what_is_kept_and_what_is_said():
     assert cleaned.X["span"].max() == 4
     said = " ".join(cleaned.notes)
     for words in (
-        *("one value: constant, nothing", "every row: name", "missing: inf"),
+        *("Left out, constant: constant, nothing", "differs in every row: name", "missing: inf"),
         *("days: day, span", "added as columns: day (weekday)"),
     ):
         assert words in said

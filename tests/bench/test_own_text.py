@@ -72,7 +72,7 @@ def test_dates_are_dates(texts):
 def test_days_that_may_be_months_are_read_with_a_warning():
     cleaned = clean_columns(pd.DataFrame({"day": ["01/03/2020", "02/04/2021", "01/03/2020"]}))
     assert cleaned.X["day"].iloc[0] == 18264  # the third of January
-    assert "do not tell day from month; they are read month first" in cleaned.warnings[0]
+    assert "are ambiguous between day and month; they are read month first" in cleaned.warnings[0]
 
 
 def test_parts_of_the_calendar_are_added_where_they_come_back():

@@ -257,3 +257,20 @@ def test_several_outputs_are_refused_with_the_way_out():
     X = da.random.default_rng(0).normal(size=(40, 3), chunks=(20, 3))
     with pytest.raises(ValueError, match="fit one model per output"):
         JacobianForestRegressor(2).fit(X, X[:, :2])
+
+
+@pytest.mark.parametrize("kind", [jarf.JacobianBoostingClassifier, jarf.JacobianBoostingRegressor])
+def test_boosting_on_dask_is_refused_with_the_way_out(kind):
+    task = kind.__name__.removeprefix("JacobianBoosting")
+    lazy = da.from_array(X)
+    frame = dd.from_pandas(pd.DataFrame(X), npartitions=2)
+    weights = da.ones(300)
+    for parts, argument in (
+        ((lazy, y), "X"),
+        ((frame, y), "X"),
+        ((X, da.from_array(y)), "y"),
+        ((X, y, weights), "sample_weight"),
+    ):
+        with pytest.raises(TypeError, match=f"^{argument} is a Dask collection") as refused:
+            kind().fit(*parts)
+        assert f"jarf.dask.JARF{task}(xgboost.XGB{task}())" in str(refused.value)

@@ -78,7 +78,8 @@ def test_the_race_is_told():
     assert [row["geometry"] for row in model.race_.rows] == list(GEOMETRIES)
     assert model.geometry_ == GEOMETRIES[model.race_.winner]
     assert set(model.race_.winners) - {"axes"}  # an oblique boundary: directions help
-    assert set(model.stage_times_) == {"race", "surrogates", "gradients", "fit"}
+    expected = {"race", "calibration", "surrogates", "gradients", "fit"}
+    assert set(model.stage_times_) == expected
     assert not hasattr(small(geometry="fast").fit(X, y), "race_")
 
 
@@ -89,7 +90,7 @@ def test_plain_axes_win_where_there_is_nothing_to_find():
 
 
 def test_plain_geometry_is_the_plain_forest():
-    plain = small(geometry="axes").fit(X, y)
+    plain = small(geometry="axes", calibrate=False).fit(X, y)
     control = AxisForestClassifier(10, random_state=0).fit(X, y)
     np.testing.assert_array_equal(plain.predict_proba(X), control.predict_proba(X))
 
@@ -309,7 +310,8 @@ def test_bad_geometry_is_named():
 
 def test_without_axes_it_is_a_canonical_correlation_forest():
     X, y = make_rotated_halfspace(300, 4, angle=45, random_state=0)
-    canonical = JacobianForestClassifier(5, geometry="canonical", random_state=3).fit(X, y)
+    canonical = small(n_estimators=5, geometry="canonical", random_state=3, calibrate=False)
+    canonical.fit(X, y)
     published = CanonicalCorrelationForestClassifier(5, random_state=3).fit(X, y)
     np.testing.assert_array_equal(canonical.predict_proba(X), published.predict_proba(X))
     with pytest.raises(ValueError, match="axes=False"):

@@ -69,7 +69,7 @@ def models():
     for name in sorted(jarf.__all__):
         kind = getattr(jarf, name)
         if hasattr(kind, "fit"):
-            wanted = {"n_estimators": 2, "random_state": 0}
+            wanted = {"n_estimators": 2, "max_iter": 2, "random_state": 0}
             known = kind().get_params()
             model = kind(**{key: wanted[key] for key in wanted if key in known})
             yield model.fit(X, X[:, 0] if name.endswith("Regressor") else (X[:, 0] > 0) * 1)

@@ -16,6 +16,8 @@ from jarf import (
     AxisForestClassifier,
     AxisForestRegressor,
     CanonicalCorrelationForestClassifier,
+    JacobianBoostingClassifier,
+    JacobianBoostingRegressor,
     JacobianFeatures,
     JacobianForestClassifier,
     JacobianForestRegressor,
@@ -56,6 +58,8 @@ def xgboost_model(name, **params):
     return getattr(pytest.importorskip("xgboost"), name)(**params)
 
 
+# More trees than one operator holds.
+BOOSTED = {"max_iter": 70, "max_leaf_nodes": 8, "early_stopping": False, "random_state": 0}
 CLASSIFIERS = [
     AxisForestClassifier(10, random_state=0),
     SPORFClassifier(10, random_state=0),
@@ -63,6 +67,7 @@ CLASSIFIERS = [
     RotationForestClassifier(10, random_state=0),
     JacobianForestClassifier(10, geometry="sparse", random_state=0),
     JacobianForestClassifier(10, geometry="dense", random_state=0),
+    JacobianBoostingClassifier(geometry="mixed", **BOOSTED),
     JARFClassifier(n_estimators=10, random_state=0),
     JARFClassifier(RandomForestClassifier(10), random_state=0),
     JARFClassifier(
@@ -80,6 +85,7 @@ CLASSIFIERS = [
 REGRESSORS = [
     SPORFRegressor(10, random_state=0),
     JacobianForestRegressor(10, geometry="sparse", random_state=0),
+    JacobianBoostingRegressor(geometry="mixed", **BOOSTED),
     JARFRegressor(n_estimators=10, random_state=0),
     JARFRegressor(RandomForestRegressor(10), random_state=0),
     JARFRegressor(ExtraTreesRegressor(10), random_state=0),
@@ -146,6 +152,22 @@ def test_numbers_are_rounded_before_they_fill_others(data):
     assert_same(model, rows)
 
 
+@pytest.mark.parametrize("loss", ["poisson", "gamma", "quantile", "several outputs"])
+def test_links_and_outputs_of_boosting(data, loss):
+    X, y, rows = data
+    own = {} if loss == "several outputs" else {"loss": loss, "quantile": 0.8}
+    y = np.column_stack([y, X[:, 3]]) if loss == "several outputs" else np.exp(y / 50)
+    assert_same(JacobianBoostingRegressor(geometry="mixed", **own, **BOOSTED).fit(X, y), rows)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_boosting_behind_jarf(data, n_classes):
+    X, y, rows = data
+    final = JacobianBoostingClassifier(geometry="axes", **BOOSTED)
+    model = JARFClassifier(final, random_state=0)
+    assert_same(model.fit(X, np.digitize(y, [0] if n_classes == 2 else [-50, 50])), rows)
+
+
 @pytest.mark.parametrize("n_classes", [0, 2, 3])
 def test_xgboost_behind_jarf_on_ten_thousand_rows(data, n_classes):
     X, y, rows = data
@@ -170,6 +192,7 @@ def test_xgboost_behind_jarf_on_ten_thousand_rows(data, n_classes):
             random_state=0,
         ),
         JacobianForestClassifier(10, geometry="dense", random_state=0),
+        JacobianBoostingClassifier(geometry="mixed", **BOOSTED),
     ],
     ids=repr,
 )

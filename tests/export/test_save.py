@@ -19,6 +19,8 @@ from sklearn.tree import DecisionTreeRegressor
 from jarf import (
     AxisForestClassifier,
     CanonicalCorrelationForestClassifier,
+    JacobianBoostingClassifier,
+    JacobianBoostingRegressor,
     JacobianFeatures,
     JacobianForestClassifier,
     JacobianForestRegressor,
@@ -29,6 +31,7 @@ from jarf import (
     SPORFClassifier,
     SPORFRegressor,
 )
+from jarf.ensemble import CYCLES, GEOMETRIES
 from jarf.export import load, save
 from jarf.export._members import Budget, read_members, write_members
 from jarf.geometry import LowRankPreconditioner
@@ -39,6 +42,7 @@ CLASSIFIERS = [
     SPORFClassifier(5, class_weight={0: 1.0, 1: 2.0, 2: 1.0}, random_state=0),
     CanonicalCorrelationForestClassifier(5, random_state=0),
     JacobianForestClassifier(5, random_state=0),
+    JacobianBoostingClassifier(max_iter=5, geometry=["linear"], random_state=0),
     JARFClassifier(n_estimators=5, random_state=0),
     JARFClassifier(RandomForestClassifier(5, oob_score=False), random_state=0),
     JARFClassifier(
@@ -53,6 +57,8 @@ REGRESSORS = [
     RotationForestRegressor(5, random_state=0),
     SPORFRegressor(5, random_state=np.random.RandomState(0)),
     JacobianForestRegressor(5, geometry="fast", random_state=0),
+    JacobianBoostingRegressor(max_iter=5, geometry=CYCLES["mixed"], random_state=0),
+    JacobianBoostingRegressor("huber", max_iter=5, geometry=GEOMETRIES["linear"], random_state=0),
     JARFRegressor(RandomForestRegressor(5), random_state=0),
     JARFRegressor(ExtraTreesRegressor(5), random_state=0),
     JARFRegressor(
@@ -120,6 +126,29 @@ def test_xgboost_comes_back_with_the_same_bits(data, n_classes, tmp_path):
         y = np.digitize(y, [0] if n_classes == 2 else [-1, 1])
     loaded = assert_same_bits(model.fit(X, y), X, tmp_path / "model")
     assert loaded.estimator.n_estimators == 5
+
+
+@pytest.mark.parametrize("loss", ["squared_error", "quantile", "poisson", "gamma"])
+def test_boosted_trees_come_back_and_go_on(data, loss, tmp_path):
+    X, y = data
+    y = np.column_stack([y, -y]) if loss == "squared_error" else np.exp(y)
+    model = JacobianBoostingRegressor(
+        loss, quantile=0.8, max_iter=5, geometry=["linear"], random_state=0, early_stopping=False
+    )
+    model.set_params(warm_start=True).fit(X, y)
+    loaded = assert_same_bits(model, X, tmp_path / "model")
+    assert loaded.geometry_ == model.geometry_
+    assert loaded.race_ == model.race_
+    for same in (model, loaded):
+        same.set_params(max_iter=8).fit(X, y)
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+
+
+def test_monotone_constraints_come_back(data, tmp_path):
+    X, y = data
+    signs = {"max_iter": 5, "monotonic_cst": [1, 0, 0, -1], "geometry": "axes"}
+    loaded = assert_same_bits(JacobianBoostingRegressor(**signs).fit(X, y), X, tmp_path / "model")
+    assert loaded.monotonic_cst_.tolist() == loaded.monotonic_cst == [1, 0, 0, -1]
 
 
 def test_appended_directions_come_back(data, mixed_table, tmp_path):
@@ -382,6 +411,37 @@ def test_edited_states_are_refused(saved, change, message):
     edit(saved, lambda model, members: change(model["state"]))
     with pytest.raises(ValueError, match=message):
         load(saved)
+
+
+def rewrite(path, change):
+    """Load the arrays of a booster's file, change one of its fields, and write it again."""
+    model = load(path)
+    change(model)
+    save(model, path)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda model: setattr(model, "n_iter_", 9), "rounds and trees"),
+        (lambda model: setattr(model, "response_scales_", np.zeros(1)), "unit of the responses"),
+        (lambda model: setattr(model, "response_means_", np.zeros(2)), "of other outputs"),
+        (lambda model: setattr(model.forest_, "link", "logit"), "not boosted"),
+        (lambda model: setattr(model.forest_, "averaged", True), "not boosted"),
+        (lambda model: setattr(model.forest_, "base", np.full(1, 1e3)), "overflow"),
+        (lambda model: setattr(model, "geometry_", 3), "geometry_"),
+        (lambda model: setattr(model, "monotonic_cst_", np.ones(3, np.int8)), "monotone"),
+        (lambda model: setattr(model, "n_outputs_", 2), "of other outputs"),
+    ],
+)
+def test_boosters_whose_parts_do_not_fit_are_refused(data, change, message, tmp_path):
+    X, y = data
+    model = JacobianBoostingRegressor("poisson", max_iter=3, geometry="axes", random_state=0)
+    path = tmp_path / "model"
+    save(model.fit(X, np.exp(y)), path)
+    rewrite(path, change)
+    with pytest.raises(ValueError, match=message):
+        load(path)
 
 
 def test_loaded_json_is_read_as_data_only(saved):

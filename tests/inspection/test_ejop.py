@@ -5,6 +5,7 @@ from sklearn.ensemble import RandomForestClassifier
 from jarf import (
     EJOP,
     AxisForestRegressor,
+    JacobianBoostingRegressor,
     JacobianForestRegressor,
     JacobianPreconditioner,
     JARFClassifier,
@@ -84,10 +85,14 @@ def test_a_forest_is_differentiated_itself(data):
         found = SensitivityDisplay.from_estimator(model, X, labels).sensitivities
         assert set(np.argsort(found)[-2:].tolist()) == {0, 1}
     rows = np.random.default_rng(0).normal(size=(1200, 3)) * [1, 100, 1]
-    model = JacobianForestRegressor(30, geometry="smooth", random_state=0)
-    model.fit(rows, rows @ [1, 0.01, 0])
-    display = EJOPLoadingsDisplay.from_estimator(model, rows, rows[:, 0])
-    assert abs(display.loadings[:2, 0] @ [1, 1]) / np.sqrt(2) > 0.95
+    rounds = {"max_iter": 60, "early_stopping": False}
+    for model in (
+        JacobianForestRegressor(30, geometry="smooth", random_state=0),
+        JacobianBoostingRegressor(geometry="linear", random_state=0, **rounds),
+    ):
+        model.fit(rows, rows @ [1, 0.01, 0])
+        display = EJOPLoadingsDisplay.from_estimator(model, rows, rows[:, 0])
+        assert abs(display.loadings[:2, 0] @ [1, 1]) / np.sqrt(2) > 0.95
 
 
 def test_a_given_preconditioner_goes_first(data, fitted):

@@ -8,6 +8,8 @@ from sklearn.linear_model import LogisticRegression
 from jarf import (
     AxisForestClassifier,
     AxisForestRegressor,
+    JacobianBoostingClassifier,
+    JacobianBoostingRegressor,
     JacobianForestClassifier,
     JacobianPreconditioner,
     JARFClassifier,
@@ -51,6 +53,7 @@ FORESTS = [
     SPORFClassifier(3, random_state=0),
     RotationForestClassifier(3, random_state=0),
     JacobianForestClassifier(3, geometry="dense", random_state=0),
+    JacobianBoostingClassifier(max_iter=3, geometry="linear", random_state=0),
 ]
 
 
@@ -81,6 +84,18 @@ def test_the_map_is_undone(data, final):
         known = mapped[:, root["feature"]].astype(np.float32) <= root["threshold"]
         left = evaluate(explain_split(model, tree, digits=9), X)
         assert np.mean(left == known) > 0.99
+
+
+def test_leaves_of_boosted_trees_add_to_a_score(data):
+    X, y = data
+    rounds = {"max_iter": 3, "geometry": "linear", "random_state": 0, "early_stopping": False}
+    one = JacobianBoostingClassifier(**rounds).fit(X, y)
+    assert re.search(r"leaf \d+: -?[\d.]+ to the score$", explain_path(one, X[:1])[-1])
+    labels = np.array(["low", "middle", "high"])[np.arange(len(X)) % 3]
+    three = JacobianBoostingClassifier(**rounds).fit(X, labels)
+    assert re.search(r"to the score of (low|middle|high)$", explain_path(three, X[:1])[-1])
+    both = JacobianBoostingRegressor(**rounds).fit(X, X.iloc[:, :2])
+    assert re.search(r"to the score of output [01]$", explain_path(both, X[:1])[-1])
 
 
 def test_a_tree_of_its_own_map(data):

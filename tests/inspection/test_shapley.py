@@ -8,6 +8,8 @@ from sklearn.linear_model import LinearRegression
 
 from jarf import (
     CanonicalCorrelationForestClassifier,
+    JacobianBoostingClassifier,
+    JacobianBoostingRegressor,
     JacobianForestClassifier,
     JacobianPreconditioner,
     JARFClassifier,
@@ -66,6 +68,8 @@ MODELS = [
     JARFClassifier(n_estimators=4, share="per-tree", random_state=0),
     CanonicalCorrelationForestClassifier(5, random_state=0),
     JacobianForestClassifier(5, geometry="sparse", random_state=0),
+    JacobianBoostingClassifier(max_iter=5, geometry="mixed", random_state=0),
+    JacobianBoostingRegressor(max_iter=5, geometry="mixed", random_state=0),
 ]
 
 
@@ -83,6 +87,34 @@ def test_values_add_up_to_the_prediction(data, model, exact):
     np.testing.assert_allclose(found.base_values, predict(X[20:30]).mean(axis=0), atol=1e-12)
     assert found.values.shape[:2] == (5, 4)
     assert found.importances.shape == (4,)
+
+
+@pytest.mark.parametrize("exact", [True, False])
+@pytest.mark.parametrize("task", ["two classes", "three classes", "poisson"])
+def test_raw_values_add_up_to_the_sums_of_the_trees(data, task, exact):
+    """What shap explains of a booster: log-odds, and logarithms of means."""
+    X, y = data
+    rounds = {"max_iter": 8, "geometry": "mixed", "random_state": 0, "early_stopping": False}
+    if task == "poisson":
+        model = JacobianBoostingRegressor("poisson", **rounds).fit(X, np.exp(y))
+        known = np.log(model.predict(X))
+    else:
+        model = JacobianBoostingClassifier(**rounds)
+        model.fit(X, np.digitize(y, [0] if task == "two classes" else [-1, 1]))
+        known = model.decision_function(X)
+    found = shapley_values(model, X[:5], X[20:30], exact=exact, random_state=0, output="raw")
+    total = found.values.sum(axis=1) + found.base_values
+    np.testing.assert_allclose(total, known[:5], atol=1e-12)
+    np.testing.assert_allclose(found.base_values, known[20:30].mean(axis=0), atol=1e-12)
+    assert found.values.shape == ((5, 4, 3) if task == "three classes" else (5, 4))
+
+
+def test_what_raw_values_are_not(data):
+    X, y = data
+    with pytest.raises(ValueError, match="output must be 'prediction' or 'raw', got 'odds'"):
+        shapley_values(SPORFRegressor(1).fit(X, y), X[:1], X[:2], output="odds")
+    with pytest.raises(ValueError, match="output='raw' needs a forest or a booster"):
+        shapley_values(linear_jarf(X, y), X[:1], X[:2], output="raw")
 
 
 def test_sampled_values_lie_within_their_errors(data):

@@ -63,7 +63,7 @@ def test_every_figure_is_drawn_with_words_over_its_marks(comparison, page):
 def test_limits_and_warnings_are_on_the_page(comparison, page):
     assert "looks like an id" in page
     assert "Task: classification, because" in page
-    assert "Dates, taken as days: day." in page
+    assert "Dates, converted to days: day." in page
     assert "2 x 2 folds" in page
 
 

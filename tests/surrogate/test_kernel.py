@@ -4,7 +4,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from jarf import expected_jacobian_outer_product
 from jarf.surrogate import KernelSurrogateClassifier, KernelSurrogateRegressor
-from jarf.surrogate._kernel import _metric_root
+from jarf.surrogate._kernel import metric_root
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(400, 6)) * [1, 2, 3, 1, 1, 1] + 5
@@ -50,11 +50,11 @@ def test_refinement_finds_the_columns_that_matter():
 @pytest.mark.parametrize("shape", [(50, 4), (4, 50)])
 def test_metric_root_is_a_root_of_the_gram_matrix(shape):
     G = rng.normal(size=shape)
-    root = _metric_root(G)
+    root = metric_root(G)
     expected = G.T @ G
     expected *= shape[1] / np.trace(expected)
     np.testing.assert_allclose(root @ root.T, expected, atol=1e-8)
-    assert _metric_root(np.zeros(shape)) is None  # the identity
+    assert metric_root(np.zeros(shape)) is None  # the identity
 
 
 def test_cost_is_bounded_by_the_rows_it_keeps():

@@ -13,6 +13,7 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
 from jarf import (
     CanonicalCorrelationForestClassifier,
+    JacobianBoostingClassifier,
     JacobianForestClassifier,
     JacobianPreconditioner,
     JARFClassifier,
@@ -22,6 +23,7 @@ from jarf import (
 )
 
 MODELS = [
+    JacobianBoostingClassifier(max_iter=2, geometry="fast", random_state=0),
     JacobianForestClassifier(2, random_state=0),
     SPORFClassifier(2, random_state=0),
     CanonicalCorrelationForestClassifier(2, random_state=0),

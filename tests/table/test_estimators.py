@@ -16,6 +16,8 @@ from jarf import (
     AxisForestRegressor,
     CanonicalCorrelationForestClassifier,
     CanonicalCorrelationForestRegressor,
+    JacobianBoostingClassifier,
+    JacobianBoostingRegressor,
     JacobianForestClassifier,
     JacobianForestRegressor,
     JacobianPreconditioner,
@@ -26,7 +28,7 @@ from jarf import (
     SPORFClassifier,
     SPORFRegressor,
 )
-from jarf.ensemble import BaggedForest
+from jarf.ensemble import TreeEnsemble
 from jarf.table import read_columns
 
 FORESTS = [
@@ -40,6 +42,11 @@ FORESTS = [
     SPORFRegressor(10, random_state=0),
     JacobianForestClassifier(10, geometry="dense", random_state=0),
     JacobianForestRegressor(10, geometry="sparse", random_state=0),
+]
+BOOSTED = {"max_iter": 30, "learning_rate": 0.2, "early_stopping": False, "random_state": 0}
+FORESTS += [
+    JacobianBoostingClassifier(geometry="mixed", **BOOSTED),
+    JacobianBoostingRegressor(geometry="mixed", **BOOSTED),
 ]
 SURROGATES = RandomForestClassifier(5), RandomForestRegressor(5)
 MAPS = [
@@ -99,7 +106,8 @@ def answers(model, X):
 
 @every
 def test_a_mixed_table_is_learned(model):
-    fitted = fit(clone(model).set_params(n_estimators=30))
+    more = {"n_estimators": 30} if hasattr(model, "n_estimators") else {}
+    fitted = fit(clone(model).set_params(**more))
     truth = np.where(NEW_SIGNAL > 0.5, "yes", "no") if is_classifier(model) else NEW_SIGNAL
     assert fitted.score(NEW, truth) > (0.65 if is_classifier(model) else 0.2)
     assert fitted.n_features_in_ == 7
@@ -184,7 +192,7 @@ def test_what_is_not_supported_says_what_to_do(model):
     y = LABELS if is_classifier(model) else SIGNAL
     with pytest.raises(ValueError, match="SelectKBest"):
         clone(model).fit(sparse.csr_array((len(y), 10**6)), y)
-    if is_classifier(model) or not isinstance(model, BaggedForest):
+    if is_classifier(model) or not isinstance(model, TreeEnsemble):
         with pytest.raises(ValueError, match="MultiOutput"):
             clone(model).fit(FRAME, np.column_stack([y, y]))
     dated = FRAME.assign(day=pd.Timestamp("2020-01-01"))

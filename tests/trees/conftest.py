@@ -25,6 +25,7 @@ TARGETS = {
 SEED = {"random_state": 0}
 FEW = {"n_estimators": 6, **SEED}
 ROUNDS = {"max_iter": 6, **SEED}
+BOOSTED = {"geometry": "mixed", "early_stopping": False, **ROUNDS}
 OWN = ("AxisForest", "SPORF", "CanonicalCorrelationForest", "RotationForest")
 
 SKLEARN = {
@@ -59,6 +60,11 @@ SKLEARN |= {
 SKLEARN |= {
     "JacobianForest, Classifier": (own.JacobianForestClassifier(geometry="fast", **FEW), "three"),
     "JacobianForest, Regressor": (own.JacobianForestRegressor(geometry="fast", **FEW), "number"),
+    "JacobianBoosting, two": (own.JacobianBoostingClassifier(**BOOSTED), "two"),
+    "JacobianBoosting, three": (own.JacobianBoostingClassifier(**BOOSTED), "three"),
+    "JacobianBoosting, number": (own.JacobianBoostingRegressor(**BOOSTED), "number"),
+    "JacobianBoosting, poisson": (own.JacobianBoostingRegressor("poisson", **BOOSTED), "count"),
+    "JacobianBoosting, several outputs": (own.JacobianBoostingRegressor(**BOOSTED), "vector"),
     "SPORF, several outputs": (own.SPORFRegressor(**FEW), "vector"),
 }
 SHALLOW = {"n_estimators": 6, "max_depth": 3, "n_jobs": 1}

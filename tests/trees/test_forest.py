@@ -186,3 +186,10 @@ def test_importances_of_boosted_trees_weigh_the_large_ones_more():
     np.testing.assert_allclose(forest.importances(np.ones(2)), [0.5, 0.5])
     boosted = replace(forest, averaged=False)
     np.testing.assert_allclose(boosted.importances(np.ones(2)), [0.75, 0.25])
+
+
+def test_spread_is_the_standard_deviation_of_the_trees(case):
+    model, rows, _ = case
+    forest, rows = model.forest_, np.ascontiguousarray(rows, np.float32)
+    each = forest.leaf_values(forest.apply(rows) + forest.roots)
+    np.testing.assert_allclose(forest.spread(rows), each.std(axis=1), atol=1e-7)

@@ -35,11 +35,13 @@ class _AxisForest(BootstrapForest):
 
 @documented
 class AxisForestClassifier(ForestClassifierMixin, _AxisForest):
-    """A random forest [1]_: the engine with plain axes as candidates.
+    """A random forest: the engine with plain axes as candidates.
 
     It differs from scikit-learn's in two details: large nodes are searched in bins with equal
     numbers of rows, and a column that is constant in a node does not count as one of its
     ``max_features`` candidates.
+
+    The method was published in [1]_.
 
     Parameters
     ----------
@@ -119,9 +121,11 @@ class AxisForestClassifier(ForestClassifierMixin, _AxisForest):
 
 @documented
 class AxisForestRegressor(ForestRegressorMixin, _AxisForest):
-    """A random forest [1]_: the engine with plain axes as candidates, squared error.
+    """A random forest: the engine with plain axes as candidates, squared error.
 
     See :class:`AxisForestClassifier` for what differs from scikit-learn's.
+
+    The method was published in [1]_.
 
     Parameters
     ----------

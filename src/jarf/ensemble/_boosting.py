@@ -22,6 +22,7 @@ from jarf._sklearn import (
 )
 from jarf.ensemble._base import TreeEnsemble
 from jarf.ensemble._boosting_race import MORE_ROUNDS, Chosen, Racer, Stopping, choose
+from jarf.ensemble._cross_fit import HeldOut
 from jarf.ensemble._cycles import AXES, CYCLES, Cycle
 from jarf.ensemble._geometries import Geometry
 from jarf.ensemble._holdout import MIN_ROWS, ScoredRows, score_splits
@@ -38,7 +39,7 @@ from jarf.ensemble._rounds import (
 )
 from jarf.ensemble._sources import Table
 from jarf.gradients import column_std, learning_rows
-from jarf.table import fit_table
+from jarf.table import fit_table, refuse_dask
 from jarf.trees import Forest, Limits, stream
 
 # The geometry of "fast": the best on average without a race.
@@ -71,6 +72,7 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
     n_iter_no_change: int
     tol: float
     scoring: Any
+    calibrate: bool
     warm_start: bool
     geometry_: Cycle
     monotonic_cst_: np.ndarray | None
@@ -97,6 +99,7 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0.0, None, closed="left")],
         "scoring": [str, callable, None],
+        "calibrate": ["boolean"],
         "warm_start": ["boolean"],
         "verbose": ["verbose"],
         "random_state": ["random_state"],
@@ -121,6 +124,7 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
         -------
         self : object
         """
+        refuse_dask(self, X=X, y=y, sample_weight=sample_weight)
         more = self.warm_start and hasattr(self, "forest_")
         X, y = fit_table(
             self,
@@ -199,8 +203,9 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
 
     def _choose(self, X, y, weights, seed: int, stages: Stages) -> int:
         """Set the geometry; return the number of rounds."""
-        for name in ("race_", "validation_score_"):
+        for name in ("race_", "validation_score_", "calibration_", "conformal_"):
             vars(self).pop(name, None)
+        self._keep_errors(None)
         cycles = self._cycles()
         stops = self.early_stopping is not False
         few = len(X) < MIN_ROWS
@@ -220,11 +225,21 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
         if len(cycles) > 1 and len(X) > RACE_ROWS and stops:
             with stages.stage("early stopping"):
                 chosen = self._contest(X, y, weights, [chosen.cycle], seed, stages) or chosen
+        if self.calibrate:
+            self._keep_errors(self._held_out(chosen))
         if not stops:
             return self.max_iter
         self.validation_score_ = -chosen.losses
         n_rounds = round(MORE_ROUNDS * self._coarse() * chosen.n_rounds)
         return min(self.max_iter, max(1, n_rounds))
+
+    @abstractmethod
+    def _held_out(self, chosen: Chosen) -> HeldOut:
+        """Return what the winner predicts at the rows that were held out."""
+
+    @abstractmethod
+    def _keep_errors(self, held_out: HeldOut | None) -> None:
+        """Keep what the predictions of held-out rows say; None: no rows were held out."""
 
     def _contest(
         self, X, y, weights, cycles: Sequence[Cycle], seed: int, stages: Stages

@@ -133,6 +133,9 @@ class Chosen:
     race : RaceResult or None
     held_out : ndarray of shape (n_scored, n_raw)
         Sums of the winner's trees at the rows held out, splits one after the other.
+    observed : ndarray
+        The targets of these rows, as the loss takes them.
+    weights : ndarray of shape (n_scored,)
     """
 
     cycle: Cycle
@@ -140,6 +143,8 @@ class Chosen:
     losses: np.ndarray
     race: RaceResult | None
     held_out: np.ndarray
+    observed: np.ndarray
+    weights: np.ndarray
 
 
 def choose(
@@ -184,7 +189,8 @@ def choose(
     losses = best.losses
     found = stopping.best(losses)
     held_out = np.concatenate([run.raw_after(found) for run in best.runs])
-    return Chosen(best.cycle, found, losses, race, held_out)
+    observed = np.concatenate([run.scored.y for run in best.runs if run.scored is not None])
+    return Chosen(best.cycle, found, losses, race, held_out, observed, rows.weights)
 
 
 def _decide(

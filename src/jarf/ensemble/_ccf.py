@@ -96,7 +96,7 @@ def _dsyev() -> Any:
 
 @documented
 class CanonicalCorrelationForestClassifier(ForestClassifierMixin, _CanonicalCorrelationForest):
-    """CCF [1]_: a node tries the canonical correlation directions of a few random columns.
+    """CCF: a node tries the canonical correlation directions of a few random columns.
 
     As published: ceil(log2 d + 1) columns per node, directions from a bootstrap sample of the
     node's rows (the projection bootstrap), thresholds from all of them, every canonical component
@@ -105,6 +105,8 @@ class CanonicalCorrelationForestClassifier(ForestClassifierMixin, _CanonicalCorr
     columns are handled by dropping small eigenvalues of the node's correlation matrix. Columns that
     are not numeric (see ``categorical_features``) are not part of directions: they are tried as
     plain axes in addition, their number given by ``max_features``.
+
+    The method was published in [1]_.
 
     Parameters
     ----------
@@ -189,9 +191,11 @@ class CanonicalCorrelationForestClassifier(ForestClassifierMixin, _CanonicalCorr
 
 @documented
 class CanonicalCorrelationForestRegressor(ForestRegressorMixin, _CanonicalCorrelationForest):
-    """CCF [1]_ with squared error: one response, so one canonical direction per node.
+    """CCF with squared error: one response, so one canonical direction per node.
 
     See :class:`CanonicalCorrelationForestClassifier` for the differences from the published method.
+
+    The method was published in [1]_.
 
     Parameters
     ----------

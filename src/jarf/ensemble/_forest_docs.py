@@ -150,6 +150,10 @@ n_iter_no_change : int, default=25
     Number of rounds without a better held-out score that end the search.
 tol : float, default=1e-7
     A score must be better by more than this.
+calibrate : bool, default=True
+    Whether the held-out rows also give the temperature of the probabilities and the sets of
+    ``predict_set`` (classifiers), or the errors for ``predict_interval`` and ``predict_quantiles``
+    (regressors). Predicted classes and responses do not depend on it.
 warm_start : bool, default=False
     Keep the trees of the last fit, their geometry and their number of rounds, and add rounds
     until there are ``max_iter``, without early stopping: the trees have seen all rows.
@@ -176,6 +180,8 @@ train_score_ : ndarray of shape (n_iter_+1,)
 validation_score_ : ndarray
     With early stopping: the same, or ``scoring``, on the held-out rows, for all rounds that were
     tried at the larger learning rate.
+conformal_ : ConformalSets or ConformalResiduals
+    What sets or intervals are computed from; not set if no rows were held out.
 monotonic_cst_ : ndarray or None
     The constraint of every encoded column; None without constraints.
 stage_times_ : dict
@@ -192,6 +198,8 @@ feature_names_in_ : ndarray of shape (n_features,)
     Their names, where X had names."""
 
 _LABELS = """\
+calibration_ : Calibration
+    The temperature, and the log loss before and after on held-out rows; print it.
 classes_ : ndarray of shape (n_classes,)
     The labels.
 n_classes_ : int

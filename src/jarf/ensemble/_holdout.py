@@ -64,6 +64,7 @@ def score_splits(
     max_learn: int = MAX_LEARN,
     max_score: int = MAX_SCORE,
     n_folds: int = N_FOLDS,
+    folds_below: int = CROSS_FIT_BELOW,
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """Split rows into those to learn from and those to score on; use folds if rows are few.
 
@@ -80,6 +81,8 @@ def score_splits(
         Most rows of either part where rows are many.
     n_folds : int, default=3
         Number of folds where rows are few.
+    folds_below : int, default=1500
+        With fewer rows than this, every row is scored in turn.
 
     Returns
     -------
@@ -100,7 +103,7 @@ def score_splits(
             at += 1
         return at
 
-    if n < CROSS_FIT_BELOW:
+    if n < folds_below:
         sizes = [len(fold) for fold in np.array_split(order, n_folds)]
         folds = np.split(order, [cut(at) for at in np.cumsum(sizes)[:-1]])
         splits = [

@@ -10,8 +10,18 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import get_scorer
 
-from jarf._sklearn import ClassifierMixin, Interval, RegressorMixin, StrOptions, weigh_classes
+from jarf._sklearn import (
+    ClassifierMixin,
+    Interval,
+    RegressorMixin,
+    StrOptions,
+    weigh_classes,
+)
 from jarf.ensemble._boosting import JacobianBoosting
+from jarf.ensemble._boosting_race import Chosen
+from jarf.ensemble._calibration import Calibration
+from jarf.ensemble._conformal import IntervalMixin, SetMixin
+from jarf.ensemble._cross_fit import HeldOut, keep_calibration
 from jarf.ensemble._forest_docs import documented
 from jarf.ensemble._losses import (
     REGRESSION_LOSSES,
@@ -19,12 +29,13 @@ from jarf.ensemble._losses import (
     classification_loss,
     regression_loss,
 )
+from jarf.ensemble._scored_answers import Answers, ClassAnswers
 from jarf.table import encode_classes
 from jarf.trees import Forest, apply_link
 
 
 @documented
-class JacobianBoostingClassifier(ClassifierMixin, JacobianBoosting):
+class JacobianBoostingClassifier(SetMixin, ClassifierMixin, JacobianBoosting):
     """Gradient boosting whose cuts follow the gradients of models, if that helps.
 
     Every round grows one small tree on the gradients and hessians of the log loss; with several
@@ -66,6 +77,7 @@ class JacobianBoostingClassifier(ClassifierMixin, JacobianBoosting):
     }
 
     class_weight: Any
+    calibration_: Calibration
     classes_: np.ndarray
     n_classes_: int
 
@@ -90,6 +102,7 @@ class JacobianBoostingClassifier(ClassifierMixin, JacobianBoosting):
         validation_fraction: float = 0.2,
         n_iter_no_change: int = 25,
         tol: float = 1e-7,
+        calibrate: bool = True,
         warm_start: bool = False,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -114,6 +127,7 @@ class JacobianBoostingClassifier(ClassifierMixin, JacobianBoosting):
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.tol = tol
+        self.calibrate = calibrate
         self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -152,7 +166,7 @@ class JacobianBoostingClassifier(ClassifierMixin, JacobianBoosting):
         link = self._loss().link
 
         def measure(raw, y, weights) -> float:
-            answers = _ClassAnswers(self.classes_, apply_link(link, raw))
+            answers = ClassAnswers(self.classes_, apply_link(link, raw))
             return -scorer(answers, np.arange(len(y)), self.classes_[y], sample_weight=weights)
 
         return measure
@@ -169,7 +183,15 @@ class JacobianBoostingClassifier(ClassifierMixin, JacobianBoosting):
         probabilities : ndarray of shape (n_samples, n_classes)
             In the order of ``classes_``.
         """
-        return self._predictions(X)
+        return self.calibration_.apply(self._predictions(X))
+
+    def _held_out(self, chosen: Chosen) -> HeldOut:
+        means = apply_link(self._loss().link, chosen.held_out)
+        observed = np.eye(self.n_classes_)[chosen.observed]
+        return HeldOut(means, np.ones_like(means), observed, chosen.weights)
+
+    def _keep_errors(self, held_out: HeldOut | None) -> None:
+        keep_calibration(self, held_out)
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Return the logarithms of the class probabilities.
@@ -197,7 +219,8 @@ class JacobianBoostingClassifier(ClassifierMixin, JacobianBoosting):
         -------
         labels : ndarray of shape (n_samples,)
         """
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+        best = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[best]
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the sums of the trees, before the link.
@@ -211,7 +234,8 @@ class JacobianBoostingClassifier(ClassifierMixin, JacobianBoosting):
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             Log-odds of the second of two classes, or one number per class.
         """
-        raw = self.forest_.raw(self._rows(X), self.n_jobs)
+        X = self._rows(X)
+        raw = self.forest_.raw(X, self.n_jobs)
         return raw[:, 0] if self.n_classes_ == 2 else raw
 
     def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
@@ -243,7 +267,7 @@ class JacobianBoostingClassifier(ClassifierMixin, JacobianBoosting):
 
 
 @documented
-class JacobianBoostingRegressor(RegressorMixin, JacobianBoosting):
+class JacobianBoostingRegressor(IntervalMixin, RegressorMixin, JacobianBoosting):
     """Gradient boosting of responses whose cuts follow the gradients of models, if that helps.
 
     See :class:`JacobianBoostingClassifier`.
@@ -315,6 +339,7 @@ default="squared_error"
         validation_fraction: float = 0.2,
         n_iter_no_change: int = 25,
         tol: float = 1e-7,
+        calibrate: bool = True,
         warm_start: bool = False,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -339,6 +364,7 @@ default="squared_error"
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.tol = tol
+        self.calibrate = calibrate
         self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -407,7 +433,7 @@ default="squared_error"
             return answers[:, 0] if self.n_outputs_ == 1 else answers
 
         def measure(raw, y, weights) -> float:
-            answers = _Answers(in_units(apply_link(link, raw)))
+            answers = Answers(in_units(apply_link(link, raw)))
             return -scorer(answers, np.arange(len(y)), in_units(y), sample_weight=weights)
 
         return measure
@@ -424,6 +450,25 @@ default="squared_error"
         responses : ndarray of shape (n_samples,) or (n_samples, n_outputs)
         """
         return self._squeezed(self._predictions(X))
+
+    def _held_out(self, chosen: Chosen) -> HeldOut:
+        means, observed = (
+            part * self.response_scales_ + self.response_means_
+            for part in (apply_link(self._loss().link, chosen.held_out), chosen.observed)
+        )
+        return HeldOut(means, self._spreads(means), observed, chosen.weights)
+
+    def _keep_errors(self, held_out: HeldOut | None) -> None:
+        if held_out is not None:
+            self.conformal_ = held_out.residuals()
+
+    def _predict_with_spread(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        means = self._predictions(X)
+        return means, self._spreads(means)
+
+    def _spreads(self, means: np.ndarray) -> np.ndarray:
+        """Errors grow with the prediction where the link is a logarithm, else they are alike."""
+        return means if self._loss().link == "log" else np.ones_like(means)
 
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
         """Predict the response after every round.
@@ -447,30 +492,3 @@ default="squared_error"
         tags.target_tags.multi_output = True
         tags.target_tags.single_output = True
         return tags
-
-
-class _Answers(RegressorMixin):
-    """Stands in for an estimator in scorers; rows are given by number."""
-
-    def __init__(self, answers: np.ndarray):
-        self.answers = answers
-
-    def predict(self, rows: np.ndarray) -> np.ndarray:
-        return self.answers[rows]
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return True
-
-
-class _ClassAnswers(ClassifierMixin, _Answers):
-    """The same for probabilities."""
-
-    def __init__(self, classes: np.ndarray, answers: np.ndarray):
-        super().__init__(answers)
-        self.classes_ = classes
-
-    def predict_proba(self, rows: np.ndarray) -> np.ndarray:
-        return self.answers[rows]
-
-    def predict(self, rows: np.ndarray) -> np.ndarray:
-        return self.classes_[self.answers[rows].argmax(axis=1)]

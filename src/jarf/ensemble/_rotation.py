@@ -126,7 +126,7 @@ def _sample_rows(
 
 @documented
 class RotationForestClassifier(ForestClassifierMixin, _RotationForest):
-    """Rotation forest [1]_: each tree is grown on its own rotation of the columns.
+    """Rotation forest: each tree is grown on its own rotation of the columns.
 
     For every tree the columns are divided at random into groups; each group is rotated to its
     principal components, computed from a random subset of the classes and a bootstrap of 75 % of
@@ -138,6 +138,8 @@ class RotationForestClassifier(ForestClassifierMixin, _RotationForest):
 
     Rotated columns are computed in the nodes that try them. In a node with at most a sixteenth of
     the rows, or half of them in at most 32 MB, they are cached for the nodes below it.
+
+    The method was published in [1]_.
 
     Parameters
     ----------
@@ -233,10 +235,12 @@ class RotationForestClassifier(ForestClassifierMixin, _RotationForest):
 
 @documented
 class RotationForestRegressor(ForestRegressorMixin, _RotationForest):
-    """Rotation forest [1]_ with squared error.
+    """Rotation forest with squared error.
 
     There are no classes to leave out: a group's components come from a bootstrap of 75 % of all
     rows. See :class:`RotationForestClassifier` for the rest.
+
+    The method was published in [1]_.
 
     Parameters
     ----------

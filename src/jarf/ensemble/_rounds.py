@@ -36,10 +36,10 @@ from jarf.trees import (
     stream,
 )
 
-# The gradients of the model so far are brought up to date before the rounds at which the learning
-# rates add up to these: 25, 60, 120, ... at a rate of 0.05.
+# The gradients of the model so far are updated before the rounds at which the learning rates add up
+# to these: 25, 60, 120, ... at a rate of 0.05.
 OWN_FROM = (1.25, 3.0, 6.0, 12.0, 24.0, 48.0, 96.0, 192.0)
-# Nodes of at least so many rows are searched in histograms.
+# Nodes of at least this many rows are searched in histograms.
 HISTOGRAM_FROM = 64
 # A leaf moves a logarithm by no more than this, before the learning rate.
 MOST_LOG_STEP = 5.0
@@ -176,7 +176,7 @@ class Rounds:
         scored: Scored | None = None,
     ):
         self.rows, self.loss, self.cycle, self.rules = rows, loss, cycle, rules
-        self.rng = stream(seed, "rounds", cycle.name)
+        self.seed = seed
         self.base = loss.base(rows.y, rows.weights)
         self.raw = np.tile(self.base, (len(rows.X), 1))
         self.scored = scored
@@ -215,7 +215,10 @@ class Rounds:
     def go_on(self, forest: Forest) -> None:
         """Begin with the trees of an earlier fit."""
         self.before, self.base = forest, np.asarray(forest.base)
-        self.raw = forest.raw(self.rows.X)
+        leaves = forest.apply(self.rows.X)
+        self.raw = np.tile(self.base, (len(self.rows.X), 1))
+        for tree, root in enumerate(forest.roots):  # as the rounds added them
+            self.raw += forest.leaf_values(leaves[:, tree] + root)
 
     def forest(self, n_rounds: int | None = None) -> Forest:
         """Return the sum of all trees, or of the first ones."""
@@ -241,9 +244,11 @@ class Rounds:
         """Grow more trees."""
         for _ in range(n_rounds):
             geometry = self.cycle.rounds[self.n_rounds % len(self.cycle.rounds)]
+            # A round draws the same numbers whether or not it follows an earlier fit.
+            rng = stream(self.seed, "rounds", self.cycle.name, str(self.n_rounds))
             if self.cycle.uses_own and self.n_rounds in self._own_from:
                 self._differentiate()
-            weights = self._drawn_weights()
+            weights = self._drawn_weights(rng)
             steps = NewtonTarget(
                 *self.loss.gradients(self.rows.y, self.raw, self.rows.weights),
                 self.rules.l2_regularization,
@@ -252,34 +257,34 @@ class Rounds:
             tree = grow_tree(
                 self.rows.columns,
                 self._proposal(geometry),
-                self._one_sum(steps),
+                self._one_sum(steps, rng),
                 weights,
-                self.rng.randint(2**31 - 1),
+                rng.randint(2**31 - 1),
                 self.rules.limits,
                 self.stop,
                 keep_leaves=True,
             )
             self._add(self._finished(tree, steps, weights))
 
-    def _one_sum(self, steps: NewtonTarget) -> NewtonTarget:
+    def _one_sum(self, steps: NewtonTarget, rng: np.random.RandomState) -> NewtonTarget:
         """Add the gradients of several outputs with random factors, to evaluate splits.
 
         Over the rounds all outputs have their turn. Leaves hold the steps of every output.
         """
         if steps.n_outputs == 1:
             return steps
-        factors = self.rng.standard_normal((steps.n_outputs, 1))
+        factors = rng.standard_normal((steps.n_outputs, 1))
         hessians = steps.hessians.mean(axis=1, keepdims=True)
         return replace(steps, gradients=steps.gradients @ factors, hessians=hessians)
 
-    def _drawn_weights(self) -> np.ndarray:
+    def _drawn_weights(self, rng: np.random.RandomState) -> np.ndarray:
         """Return the weights of the rows that a tree sees; zero: left out."""
         n = len(self.rows.X)
         n_drawn = max(1, round(self.rules.subsample * n))
         if n_drawn >= n:
             return self.rows.weights
         weights = np.zeros(n)
-        drawn = self.rng.permutation(n)[:n_drawn]
+        drawn = rng.permutation(n)[:n_drawn]
         weights[drawn] = self.rows.weights[drawn]
         return weights
 

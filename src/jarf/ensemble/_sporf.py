@@ -67,7 +67,7 @@ class _SPORF(BootstrapForest):
 
 @documented
 class SPORFClassifier(ForestClassifierMixin, _SPORF):
-    """SPORF [1]_: a node tries sparse sums of columns with random signs.
+    """SPORF: a node tries sparse sums of columns with random signs.
 
     Differences from the published method: the authors tune the number and density of directions,
     and their R package sets them to sqrt(d) and 3 / d; on the data we tried, twice as many and
@@ -77,6 +77,8 @@ class SPORFClassifier(ForestClassifierMixin, _SPORF):
     scale by default. A column that is not numeric (see ``categorical_features``) forms a direction
     of its own if it is drawn first, and is skipped otherwise; a category encoded in k columns is
     drawn with weight 1 / sqrt(k) per column.
+
+    The method was published in [1]_.
 
     Parameters
     ----------
@@ -168,10 +170,12 @@ class SPORFClassifier(ForestClassifierMixin, _SPORF):
 
 @documented
 class SPORFRegressor(ForestRegressorMixin, _SPORF):
-    """SPORF [1]_ with squared error: a node tries sparse sums of columns with random signs.
+    """SPORF with squared error: a node tries sparse sums of columns with random signs.
 
     The paper is about classification; here as many directions as columns are tried, as in
     regression forests. See :class:`SPORFClassifier` for the other differences.
+
+    The method was published in [1]_.
 
     Parameters
     ----------

@@ -10,6 +10,9 @@ from jarf.export._members import UnsoundFile
 from jarf.geometry import LinearMap
 from jarf.trees import NODE, Forest
 
+# Sums of boosted trees stay below these: the exponential of the first is still finite.
+LARGEST_LOG, LARGEST_SUM = 700.0, 1e307
+
 
 def require(holds: Any, what: str) -> None:
     """Reject the file unless a condition holds."""
@@ -144,6 +147,15 @@ def check_forest(forest: Forest) -> None:
     ones = np.eye(forest.n_pure, values.shape[1])
     require((values[: forest.n_pure] == ones).all(), "pure leaves are not pure")
     forest.checked()
+
+
+def check_sums(forest: Forest) -> None:
+    """Check that no row can make the sum of the trees, or what its link gives, infinite."""
+    leaf = forest.is_leaf
+    largest = np.where(leaf, np.abs(forest.values).max(axis=1)[forest.nodes["left"] * leaf], 0.0)
+    bound = np.maximum.reduceat(largest, forest.roots).sum() + np.abs(np.asarray(forest.base)).max()
+    limit = LARGEST_LOG if forest.link == "log" else LARGEST_SUM
+    require(bound <= limit, "sums of its trees overflow")
 
 
 def check_map(linear: LinearMap) -> None:

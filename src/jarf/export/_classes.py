@@ -22,6 +22,7 @@ from jarf.export._peers import BoosterKind, ForestKind, check_sklearn
 from jarf.export._table_kinds import table_kinds
 from jarf.geometry import JacobianPreconditioner, Learned, LinearMap, LowRankPreconditioner
 from jarf.gradients import EJOP, WideEJOP
+from jarf.surrogate import Choice, KernelMachine
 from jarf.trees import Forest, nodes_of_words
 
 _FORESTS = (
@@ -85,7 +86,14 @@ def _parts() -> list[Kind]:
     geometry |= {"power": "number", "bootstrap": "bool", "axes": "bool"}
     wide = {"factor": "csr_array", "weight": "number", "n_probes": "count"}
     race = {"winners": "tuple", "rows": "list", "sizes": "dict", "min_samples_split": "count"}
-    race |= {"measure": "text", "reason": "text"}
+    race |= {"measure": "text", "reason": "text", "threshold": "number"}
+    calibration = {"temperature": "number", "floor": "number", "n_rows": "count"}
+    calibration |= {"log_loss": "tuple", "calibration_error": "tuple", "reason": "text"}
+    residuals = {"scores": "matrix", "weights": "vector", "floors": "vector"}
+    choice = {"n_refinements": "count", "bandwidth": "number", "ridge": "number"}
+    machine = {"anchors": "matrix", "coefficients": "matrix", "centre": "vector"}
+    machine |= {"root": "matrix|none", "bandwidth": "number"}
+    report = {"rows": "list", "measure": "text", "loss": "number", "n_rows": "count"}
     per_tree = {"classifies": "bool", "maps_": "list", "trees_": "list"}
     sizes = ("mean", "scale", "std", "low", "high", "steps")
     learned = {
@@ -102,7 +110,14 @@ def _parts() -> list[Kind]:
         Kind(EJOP, {"total": "matrix", "weight": "number", "n_probes": "count"}, _check_ejop),
         Kind(WideEJOP, wide, _check_wide),
         Kind(ours.Geometry, geometry, _check_geometry),
+        Kind(ours.Cycle, {"name": "text", "rounds": "tuple"}),
         Kind(ours.RaceResult, race, _check_race, frozenset(race) - {"winners", "rows"}),
+        Kind(ours.Calibration, calibration, _check_calibration),
+        Kind(ours.ConformalResiduals, residuals, _check_residuals),
+        Kind(ours.ConformalSets, {"scores": "vector", "weights": "vector"}, _check_sets),
+        Kind(Choice, choice),
+        Kind(KernelMachine, machine, _check_machine),
+        Kind(ours.EnsembleReport, report, _check_report),
         Kind(ours.PerTreeForest, per_tree, _check_per_tree),
         Kind(Learned, learned, _check_learned),  # without the surrogate, which only fit needs
     ]
@@ -147,19 +162,100 @@ def _check_geometry(geometry: ours.Geometry) -> None:
     require(all(isinstance(name, str) for name in geometry.sources), "a source without a name")
 
 
+def _plain_rows(rows: list[Any]) -> bool:
+    """Whether all rows are dictionaries of texts and numbers."""
+    return all(
+        isinstance(row, dict) and all(isinstance(v, str | int | float) for v in row.values())
+        for row in rows
+    )
+
+
 def _check_race(race: ours.RaceResult) -> None:
     texts = all(isinstance(name, str) for name in race.winners)
-    rows = all(
-        isinstance(row, dict) and all(isinstance(v, str | int | float) for v in row.values())
-        for row in race.rows
-    )
-    require(texts and rows, "the rows of the race are wrong")
+    require(texts and _plain_rows(race.rows), "the rows of the race are wrong")
+
+
+def _check_report(report: ours.EnsembleReport) -> None:
+    names = {"member", "loss", "weight", "seconds", "outcome"}
+    fine = _plain_rows(report.rows) and all(set(row) == names for row in report.rows)
+    require(fine, "the rows of the report are wrong")
+
+
+def _check_blended(model: Any) -> None:
+    check_names(model)
+    weights, members = model.weights_, model.members_
+    fine = all(isinstance(w, float) and 0 <= w <= 1 for w in weights.values())
+    require(fine and abs(sum(weights.values()) - 1) < 1e-9, "the members' weights are wrong")
+    kept = {name for name, weight in weights.items() if weight > 0}
+    require(kept == set(members) and len(kept) > 0, "members and weights are not the same")
+
+
+def _check_calibration(calibration: ours.Calibration) -> None:
+    fine = 0 < calibration.temperature < np.inf and 0 < calibration.floor < 1
+    require(fine, "a temperature is not positive")
+    pairs = (calibration.log_loss, calibration.calibration_error)
+    fine = all(len(pair) == 2 and all(isinstance(v, float) for v in pair) for pair in pairs)
+    require(fine, "a calibration has other losses")
+
+
+def _check_residuals(residuals: ours.ConformalResiduals) -> None:
+    fits = residuals.scores.shape == (len(residuals.weights), len(residuals.floors))
+    require(fits, "residuals of other rows or outputs")
+    _check_weights(residuals.weights)
+    require((residuals.floors > 0).all(), "a floor of spreads is not positive")
+
+
+def _check_sets(sets: ours.ConformalSets) -> None:
+    require(len(sets.scores) == len(sets.weights), "scores of other rows")
+    _check_weights(sets.weights)
+
+
+def _check_machine(machine: KernelMachine) -> None:
+    fits = len(machine.anchors) == len(machine.coefficients) > 0
+    fits = fits and machine.coefficients.shape[1] == len(machine.centre)
+    require(fits, "anchors and coefficients of a kernel machine are not as many")
+    root = machine.root
+    fits = root is None or root.shape[1] == machine.anchors.shape[1]
+    require(fits and 0 < machine.bandwidth < np.inf, "the metric of a kernel machine is wrong")
+
+
+def _check_kernel(model: Any) -> None:
+    _check_grown(model)
+    d, machine = model.table_.n_encoded, model.machine_
+    sizes = {len(model.mean_), len(model.scale_), len(model.sensitivities_)}
+    sizes.add(len(machine.anchors[0] if machine.root is None else machine.root))
+    require(sizes == {d} and (model.scale_ != 0).all(), "the kernel machine is of other columns")
+    width = len(model.classes_) if hasattr(model, "classes_") else 1
+    require(len(machine.centre) == width, "the kernel machine is of other classes")
+
+
+def _check_weights(weights: np.ndarray) -> None:
+    require((weights >= 0).all(), "a weight is negative")
 
 
 def _check_grown(model: Any) -> None:
     check_names(model)
+    conformal = getattr(model, "conformal_", None)
+    wanted = ours.ConformalSets if hasattr(model, "classes_") else ours.ConformalResiduals
+    require(conformal is None or isinstance(conformal, wanted), "held-out rows of another task")
+    n_outputs = getattr(model, "n_outputs_", 1)
+    if isinstance(conformal, ours.ConformalResiduals):
+        require(len(conformal.floors) == n_outputs, "residuals of other outputs")
     fine = all(isinstance(entry, ours.Geometry) for entry in getattr(model, "geometries_", ()))
     require(fine, "a geometry is none")
+
+
+def _check_boosted(model: Any) -> None:
+    _check_grown(model)
+    require(model.n_iter_ == model.forest_.n_trees, "rounds and trees are not as many")
+    signs = getattr(model, "monotonic_cst_", None)
+    fine = signs is None or (signs.dtype == np.int8 and len(signs) == model.table_.n_encoded)
+    require(fine, "the monotone constraints are of other columns")
+    units = [getattr(model, name, None) for name in ("response_means_", "response_scales_")]
+    n_outputs = 0 if hasattr(model, "classes_") else model.n_outputs_
+    fine = all((0 if unit is None else len(unit)) == n_outputs for unit in units)
+    require(fine, "the units of the responses are of other outputs")
+    require(units[1] is None or (units[1] > 0).all(), "a unit of the responses is 0")
 
 
 def _check_per_tree(forest: ours.PerTreeForest) -> None:
@@ -183,6 +279,8 @@ def _estimators() -> list[Kind]:
         "geometries_": "tuple",
         "race_": "RaceResult",
         "min_samples_split_": "number",
+        "calibration_": "Calibration",
+        "conformal_": "ConformalResiduals|ConformalSets",
     }
     needed = {"n_features_in_", "table_", "forest_", "tree_seeds_", "feature_scales_"}
     optional = frozenset(set(grown) - needed)
@@ -191,11 +289,46 @@ def _estimators() -> list[Kind]:
         EstimatorKind(getattr(ours, name), grown, _check_grown, optional, _writable)
         for name in names
     ]
+    boosted = {name: grown[name] for name in grown if "oob" not in name and name != "tree_seeds_"}
+    boosted |= {"geometry_": "Cycle", "n_iter_": "count", "monotonic_cst_": "ints|none"}
+    boosted |= dict.fromkeys(
+        ("train_score_", "validation_score_", "response_means_", "response_scales_"), "vector"
+    )
+    needed = {"n_features_in_", "table_", "forest_", "feature_scales_", "geometry_", "n_iter_"}
+    optional = frozenset(set(boosted) - needed)
+    listed += [
+        EstimatorKind(
+            getattr(ours, f"JacobianBoosting{task}"), boosted, _check_boosted, optional, _writable
+        )
+        for task in ("Classifier", "Regressor")
+    ]
+    kernel = {**_COLUMNS, "table_": "TableEncoder", "classes_": "labels", "n_classes_": "count"}
+    kernel |= {"machine_": "KernelMachine", "choice_": "Choice", "calibration_": "Calibration"}
+    kernel |= dict.fromkeys(("mean_", "scale_", "sensitivities_"), "vector")
+    kernel["conformal_"] = "ConformalResiduals|ConformalSets"
+    absent = frozenset(
+        {"feature_names_in_", "classes_", "n_classes_", "calibration_", "conformal_"}
+    )
+    listed += [
+        EstimatorKind(
+            getattr(ours, f"JacobianKernel{task}"), kernel, _check_kernel, absent, _writable
+        )
+        for task in ("Classifier", "Regressor")
+    ]
+    blended = {**fitted, "classes_": "labels", "n_classes_": "count", "members_": "dict"}
+    blended |= {"weights_": "dict", "report_": "EnsembleReport", "calibration_": "Calibration"}
+    blended["conformal_"] = kernel["conformal_"]
+    listed += [
+        EstimatorKind(
+            getattr(ours, f"JacobianEnsemble{task}"), blended, _check_blended, absent, _writable
+        )
+        for task in ("Classifier", "Regressor")
+    ]
     jarf = {**fitted, "classes_": "labels", "preconditioner_": "JacobianPreconditioner"}
     jarf["estimator_"] = "any"
     absent = frozenset({"feature_names_in_", "classes_", "stage_times_"})
-    for cls in (ours.JARFClassifier, ours.JARFRegressor):
-        listed.append(EstimatorKind(cls, jarf, check_names, absent, _writable))
+    for kind in (ours.JARFClassifier, ours.JARFRegressor):
+        listed.append(EstimatorKind(kind, jarf, check_names, absent, _writable))
     mapped = {
         **fitted,
         "learned_": "Learned",

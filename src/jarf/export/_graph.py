@@ -56,7 +56,9 @@ class Graph:
         return name
 
     def input(self, name: str, kind: str, width: int) -> str:
-        """Add an input of any number of rows; ``kind`` is "double" or "string"."""
+        """Add an input of any number of rows, once; ``kind`` is "double" or "string"."""
+        if any(known.name == name for known in self.inputs):
+            return name
         element = getattr(self.onnx.TensorProto, kind.upper())
         info = self.onnx.helper.make_tensor_value_info(name, element, [None, width])
         self.inputs.append(info)

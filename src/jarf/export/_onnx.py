@@ -8,11 +8,18 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from jarf._files import atomic_write
-from jarf.ensemble import JacobianFeatures, TreeEnsemble
+from jarf.ensemble import (
+    JacobianEnsembleClassifier,
+    JacobianEnsembleRegressor,
+    JacobianFeatures,
+    JacobianKernelClassifier,
+    TreeEnsemble,
+)
+from jarf.export._ensemble_graph import answer_graph, ensemble_graph, temperature_graph
 from jarf.export._graph import Graph
 from jarf.export._kinds import refuse_wrapper
 from jarf.export._table_graph import MISSING_TEXT, has_text, table_graph
-from jarf.export._trees_graph import map_graph, trees_graph
+from jarf.export._trees_graph import map_graph
 from jarf.geometry import JacobianPreconditioner, LinearMap
 from jarf.inspection import check_model, column_names, raw_columns, trees_of
 from jarf.table import as_levels, as_numbers
@@ -32,8 +39,9 @@ def export_onnx(model, path=None):
     Parameters
     ----------
     model : estimator
-        Fitted: an oblique or Jacobian forest; JARF on one of our forests, on scikit-learn's random
-        forests and extra trees, or on XGBoost (gbtree); JacobianPreconditioner or JacobianFeatures.
+        Fitted: an oblique or Jacobian forest; Jacobian boosting; a kernel machine; an ensemble
+        whose members can all be exported; JARF on one of our forests, on scikit-learn's random forests
+        and extra trees, or on XGBoost (gbtree); JacobianPreconditioner or JacobianFeatures.
     path : str or Path, default=None
         Where to write the file, if anywhere.
 
@@ -65,19 +73,20 @@ def export_onnx(model, path=None):
     ['output_label', 'output_probabilities']
     """
     transforms = isinstance(model, JacobianPreconditioner | JacobianFeatures)
+    blends = isinstance(model, JacobianEnsembleClassifier | JacobianEnsembleRegressor)
     refuse_wrapper(model, "exported")
-    if transforms:
+    if transforms or blends:
         check_is_fitted(model)
     else:
         check_model(model)
     graph = Graph()
     _check_names(model)
-    encoded = table_graph(graph, model)
     if transforms:
-        outputs = _transformer(graph, model, encoded)
+        outputs = _transformer(graph, model, table_graph(graph, model))
+    elif blends:
+        outputs = _predictor(graph, model, ensemble_graph(graph, model))
     else:
-        centred = not hasattr(model, "classes_")
-        answer = trees_graph(graph, trees_of(model), encoded, centred)
+        answer = answer_graph(graph, model, table_graph(graph, model))
         outputs = _predictor(graph, model, answer)
     made = graph.model(outputs)
     if path is not None:
@@ -123,6 +132,7 @@ def _predictor(graph: Graph, model: Any, answer: str) -> list:
         other = graph.add("Sub", graph.constant([1.0], np.float64), answer)
         answer = graph.add("Concat", other, answer, axis=1)
     best = graph.add("ArgMax", answer, axis=1, keepdims=0)
+    answer = temperature_graph(graph, model, answer)
     classes, kind = _classes(model.classes_)
     graph.add("Gather", graph.constant(classes), best, axis=0, name=LABEL)
     graph.add("Identity", answer, name=PROBABILITIES)
@@ -133,7 +143,8 @@ def _predictor(graph: Graph, model: Any, answer: str) -> list:
 
 
 def _has_two_columns(model: Any) -> bool:
-    return isinstance(model, TreeEnsemble) or trees_of(model).n_outputs == 2
+    whole = TreeEnsemble | JacobianKernelClassifier | JacobianEnsembleClassifier
+    return isinstance(model, whole) or trees_of(model).n_outputs == 2
 
 
 def _classes(classes: np.ndarray) -> tuple[np.ndarray, str]:

@@ -14,13 +14,19 @@ from sklearn.utils.validation import check_is_fitted
 import jarf
 from jarf._sklearn import is_classifier
 from jarf.ensemble import (
+    JacobianBoostingClassifier,
+    JacobianBoostingRegressor,
+    JacobianEnsembleClassifier,
+    JacobianEnsembleRegressor,
     JacobianFeatures,
+    JacobianKernelClassifier,
+    JacobianKernelRegressor,
     JARFClassifier,
     JARFRegressor,
     PerTreeForest,
     TreeEnsemble,
 )
-from jarf.export._checks import check_shares, require
+from jarf.export._checks import check_shares, check_sums, require
 from jarf.export._classes import build, describe
 from jarf.export._codec import CannotWrite, Reader, Writer
 from jarf.export._kinds import refuse_wrapper
@@ -79,6 +85,12 @@ def save(model, path) -> str:
     check_is_fitted(model)
     if describe(model) is None:
         raise TypeError(f"{type(model).__name__} is not an estimator that a model file can hold.")
+    for name, member in getattr(model, "members_", {}).items():
+        if describe(member) is None:
+            raise TypeError(
+                f"The member {name!r} of the ensemble, {type(member).__name__}, cannot be saved. "
+                "Fit the ensemble with members of this library only."
+            )
     writer = Writer(describe)
     try:
         content = writer.encode(model)
@@ -131,9 +143,14 @@ def _check_sound(model: Any) -> None:
     require(hasattr(model, "n_features_in_"), "it holds no fitted estimator")
     table = model.table_
     require(len(table.fill_values_) == model.n_features_in_, "the table has other columns")
+    if isinstance(model, JacobianEnsembleClassifier | JacobianEnsembleRegressor):
+        _check_members(model)
+        return
     if isinstance(model, TreeEnsemble):
         _check_forest_model(model)
-    elif not isinstance(model, JacobianFeatures):
+    elif not isinstance(
+        model, JacobianFeatures | JacobianKernelClassifier | JacobianKernelRegressor
+    ):
         _check_mapped(model)
     if not isinstance(model, JacobianPreconditioner | JacobianFeatures):
         n_outputs = getattr(model, "n_outputs_", 1)
@@ -145,6 +162,23 @@ def _check_sound(model: Any) -> None:
             check_shares(found, "its predictions")
 
 
+def _check_members(model: Any) -> None:
+    """Check that an ensemble's members are sound, of its columns and of its classes."""
+    classifies = is_classifier(model)
+    require(classifies == hasattr(model, "classes_"), "classes are missing, or too many")
+    for member in model.members_.values():
+        require(hasattr(member, "table_"), "a member is not fitted")
+        nested = isinstance(member, JacobianEnsembleClassifier | JacobianEnsembleRegressor)
+        require(not nested, "an ensemble within an ensemble")
+        require(is_classifier(member) == classifies, "a member is of another task")
+        require(member.n_features_in_ == model.n_features_in_, "a member is of other columns")
+        _check_sound(member)
+        if classifies:
+            codes = np.arange(len(model.classes_))  # members see numbers of classes
+            fine = member.classes_.dtype.kind in "iu" and np.isin(member.classes_, codes).all()
+            require(fine, "a member is of other classes")
+
+
 def _check_forest_model(model: Any) -> None:
     n_outputs = model.table_.n_encoded
     fits = len(model.table_.fill_values_) == model.n_features_in_
@@ -153,9 +187,27 @@ def _check_forest_model(model: Any) -> None:
         model.forest_.n_features == n_outputs == len(model.feature_scales_),
         "the forest is of other columns",
     )
+    require(is_classifier(model) == hasattr(model, "classes_"), "classes are missing, or too many")
+    if isinstance(model, JacobianBoostingClassifier | JacobianBoostingRegressor):
+        _check_boosted_trees(model)
+    else:
+        _check_bagged_trees(model)
+
+
+def _check_boosted_trees(model: Any) -> None:
+    forest = model.forest_
+    links: tuple[str, ...] = ("identity", "log")
+    if is_classifier(model):
+        links = ("logit",) if len(model.classes_) == 2 else ("softmax",)
+    require(forest.link in links and not forest.averaged, "the trees are not boosted")
+    width = len(model.classes_) if is_classifier(model) else model.n_outputs_
+    require(forest.n_outputs == width, "the trees are of other classes")
+    check_sums(forest)
+
+
+def _check_bagged_trees(model: Any) -> None:
     plain = model.forest_.link == "identity" and model.forest_.averaged
     require(plain and not np.any(model.forest_.base), "the forest is not bagged")
-    require(is_classifier(model) == hasattr(model, "classes_"), "classes are missing, or too many")
     values = model.forest_.values
     width = len(model.classes_) if is_classifier(model) else getattr(model, "n_outputs_", 0)
     require(values.shape[1] == width, "the forest is of other classes")

@@ -23,8 +23,8 @@ def explain_split(model, tree=0, node=0, *, digits=2, max_terms=6) -> str:
     Parameters
     ----------
     model : estimator
-        Fitted: an oblique or Jacobian forest, or JARF on one of our forests, on scikit-learn's
-        random forests and extra trees, or on XGBoost.
+        Fitted: an oblique or Jacobian forest, Jacobian boosting, or JARF on one of our forests, on
+        scikit-learn's random forests and extra trees, or on XGBoost.
     tree : int, default=0
     node : int, default=0
         Number of the node within its tree: 0 is the root; ``apply`` and ``split_normals`` use the
@@ -166,7 +166,10 @@ def _leaf(model: Any, trees: Trees, forest: Forest, node: int, digits: int) -> s
     values = forest.leaf_values(node)
     if not trees.averaged:
         place = int(np.abs(values).argmax())
-        which = f" of {model.classes_[place]}" if len(values) > 1 else ""
+        which = ""
+        if len(values) > 1:
+            names = getattr(model, "classes_", None)
+            which = f" of {f'output {place}' if names is None else names[place]}"
         return f"{number_text(values[place], digits)} to the score{which}"
     if not hasattr(model, "classes_"):
         return ", ".join(number_text(value, digits + 2, trim=True) for value in values)

@@ -8,19 +8,26 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from jarf._sklearn import is_classifier
-from jarf.ensemble import JARFClassifier, JARFRegressor, TreeEnsemble
+from jarf.ensemble import (
+    JacobianKernelClassifier,
+    JacobianKernelRegressor,
+    JARFClassifier,
+    JARFRegressor,
+    TreeEnsemble,
+)
 from jarf.geometry import JacobianPreconditioner
 from jarf.table import Column, checked_table, read_columns, read_table
 
-MODELS = (TreeEnsemble, JARFClassifier, JARFRegressor)
+KERNELS = (JacobianKernelClassifier, JacobianKernelRegressor)
+MODELS = (TreeEnsemble, *KERNELS, JARFClassifier, JARFRegressor)
 
 
 def check_model(model: Any) -> None:
     """Reject anything but a fitted predictor of this library."""
     if not isinstance(model, MODELS):
         raise TypeError(
-            f"Expected a model of this library (JARF, an oblique forest or a Jacobian forest), got "
-            f"{type(model).__name__}."
+            "Expected a model of this library (JARF, an oblique forest, a Jacobian forest or "
+            f"Jacobian boosting), got {type(model).__name__}."
         )
     check_is_fitted(model)
 
@@ -43,7 +50,11 @@ def answers(model: Any, matrix: np.ndarray) -> np.ndarray:
     """Class probabilities, or predictions, at rows of the encoded matrix: (n_rows, n_outputs)."""
     if isinstance(model, TreeEnsemble):
         matrix = np.ascontiguousarray(matrix, dtype=np.float32)
-        return model.forest_.predict(matrix, model.n_jobs)
+        found = model.forest_.predict(matrix, model.n_jobs)
+        calibration = getattr(model, "calibration_", None)
+        return found if calibration is None else calibration.apply(found)
+    if isinstance(model, KERNELS):
+        return model.answer_encoded(np.asarray(matrix, dtype=np.float64))
     if model.share != "per-tree":
         matrix = model.preconditioner_.map_.transform(matrix)
     if not is_classifier(model):
@@ -53,6 +64,16 @@ def answers(model: Any, matrix: np.ndarray) -> np.ndarray:
             f"The final estimator {type(model.estimator_).__name__} has no predict_proba."
         )
     return np.asarray(model.estimator_.predict_proba(matrix), dtype=np.float64)
+
+
+def raw_answers(model: Any, matrix: np.ndarray) -> np.ndarray:
+    """Sums of trees before the link, at rows of the encoded matrix: (n_rows, n_raw)."""
+    if not isinstance(model, TreeEnsemble):
+        raise ValueError(
+            f"output='raw' needs a forest or a booster of this library, got "
+            f"{type(model).__name__}. Use output='prediction'."
+        )
+    return model.forest_.raw(np.ascontiguousarray(matrix, dtype=np.float32), model.n_jobs)
 
 
 def raw_columns(X: Any) -> list[Column]:

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from math import factorial
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
-from jarf.inspection._models import MixedRows, answers, check_model, column_names
+from jarf.ensemble import JacobianEnsembleClassifier, JacobianEnsembleRegressor
+from jarf.inspection._models import (
+    MODELS,
+    MixedRows,
+    answers,
+    check_model,
+    column_names,
+    raw_answers,
+)
 
 # Tables of at most this many columns are explained exactly.
 EXACT_UP_TO = 10
@@ -26,10 +37,11 @@ class ShapleyValues:
     Parameters
     ----------
     values : ndarray of shape (n_samples, n_features) or (n_samples, n_features, n_classes)
-        For a classifier, one per class probability; for several responses, one per response.
+        For a classifier, one per class probability; for several responses, one per response. With
+        ``output="raw"``, one per sum of trees: the log-odds of the second of two classes.
     base_values : float or ndarray of shape (n_classes,)
         Mean prediction over the background; ``base_values + values.sum(axis=1)`` is the
-        prediction.
+        prediction, or the raw sum.
     standard_errors : ndarray, like ``values``
         Sampling error of random orders; zero if values are exact.
     exact : bool
@@ -61,7 +73,14 @@ class ShapleyValues:
 
 
 def shapley_values(
-    model, X, background, *, n_permutations=2, exact="auto", random_state=None
+    model,
+    X,
+    background,
+    *,
+    n_permutations=2,
+    exact="auto",
+    random_state=None,
+    output="prediction",
 ) -> ShapleyValues:
     """Explain predictions by Shapley values of the original columns.
 
@@ -72,7 +91,10 @@ def shapley_values(
     Parameters
     ----------
     model : estimator
-        Fitted: JARF on any final ensemble, an oblique forest or a Jacobian forest.
+        Fitted: JARF on any final ensemble, an oblique forest, a Jacobian forest, Jacobian boosting,
+        a kernel machine, or an ensemble of these. Calibrated probabilities are explained as
+        ``predict_proba`` returns them; of an ensemble, the weighted mean of its members before its
+        own temperature.
     X : array-like or DataFrame of shape (n_samples, n_features)
         Rows to explain.
     background : array-like or DataFrame of shape (n_background, n_features)
@@ -85,6 +107,10 @@ def shapley_values(
         a row and a background row. False samples orders. "auto" is exact up to 10 columns.
     random_state : int, RandomState instance or None, default=None
         Draws the orders.
+    output : {"prediction", "raw"}, default="prediction"
+        "prediction" explains class probabilities or responses, for every model. "raw" explains
+        the sums of a booster's trees before the link, as ``shap`` does: log-odds for two classes
+        (``decision_function``), the logarithm of the response for Poisson and gamma losses.
 
     Returns
     -------
@@ -112,29 +138,60 @@ def shapley_values(
     >>> int(found.importances.argmin())
     2
     """
+    if isinstance(model, JacobianEnsembleClassifier | JacobianEnsembleRegressor):
+        options = {"n_permutations": n_permutations, "exact": exact}
+        return _of_ensemble(model, X, background, random_state, options)
     check_model(model)
+    ask = _asked(model, output)
     rows = MixedRows(model, X, background)
     d = model.n_features_in_
     if exact == "auto":
         exact = d <= EXACT_UP_TO
-    ends = [answers(model, matrix) for matrix in rows.matrices]
+    ends = [ask(matrix) for matrix in rows.matrices]
     if exact:
-        values, errors = _all_subsets(model, rows, d), None
+        values, errors = _all_subsets(ask, rows, d), None
     else:
         rng = check_random_state(random_state)
-        values, errors = _sampled_orders(model, rows, ends, d, n_permutations, rng)
+        values, errors = _sampled_orders(ask, rows, ends, d, n_permutations, rng)
     return _result(model, values, errors, ends[1].mean(axis=0))
+
+
+def _of_ensemble(model, X, background, random_state, options) -> ShapleyValues:
+    """Average the values of the members: Shapley values are linear in the model."""
+    check_is_fitted(model)
+    seed = check_random_state(random_state).randint(2**31 - 1)  # all members walk the same orders
+    total: Any = None
+    for name, member in model.members_.items():
+        if not isinstance(member, MODELS):
+            raise TypeError(
+                f"The member {name!r} of the ensemble, {type(member).__name__}, is not a model of "
+                "this library and cannot be explained. Explain the other members by themselves."
+            )
+        found = shapley_values(member, X, background, random_state=seed, **options)
+        weight = model.weights_[name]
+        parts = [weight * found.values, weight * found.base_values]
+        parts.append(weight * found.standard_errors)  # errors of the same orders add up, at most
+        total = parts if total is None else [a + b for a, b in zip(total, parts, strict=True)]
+    values, base, errors = total
+    return ShapleyValues(values, base, errors, found.exact, column_names(model))
+
+
+def _asked(model, output: str) -> Callable[[np.ndarray], np.ndarray]:
+    """Return what is explained, at rows of the encoded matrix: (n_rows, n_outputs)."""
+    if output not in ("prediction", "raw"):
+        raise ValueError(f"output must be 'prediction' or 'raw', got {output!r}.")
+    return partial(raw_answers if output == "raw" else answers, model)
 
 
 def _result(model, values, errors, base) -> ShapleyValues:
     exact = errors is None
     errors = np.zeros_like(values) if exact else errors
-    if not hasattr(model, "classes_") and _n_outputs(model) == 1:
+    if values.shape[2] == 1 and len(getattr(model, "classes_", ())) != 1:
         values, errors, base = values[..., 0], errors[..., 0], float(base[0])
     return ShapleyValues(values, base, errors, exact, column_names(model))
 
 
-def _all_subsets(model, rows: MixedRows, d: int) -> np.ndarray:
+def _all_subsets(ask, rows: MixedRows, d: int) -> np.ndarray:
     """Sum over every subset of the columns."""
     if d > MOST_EXACT:
         raise ValueError(
@@ -151,19 +208,15 @@ def _all_subsets(model, rows: MixedRows, d: int) -> np.ndarray:
         mask = np.repeat(subsets[part], m, axis=0)
         others = np.tile(np.arange(m), len(subsets[part]))
         worth = np.stack(
-            [
-                answers(model, rows.mix(np.full(len(mask), i), others, mask))
-                .reshape(-1, m, _n_outputs(model))
-                .mean(axis=1)
-                for i in range(n)
-            ]
+            [_mean_of_each(ask(rows.mix(np.full(len(mask), i), others, mask)), m) for i in range(n)]
         )
         values = values + np.einsum("nsc,sd->ndc", worth, weights[part])
     return values
 
 
-def _n_outputs(model) -> int:
-    return len(model.classes_) if hasattr(model, "classes_") else getattr(model, "n_outputs_", 1)
+def _mean_of_each(outputs: np.ndarray, m: int) -> np.ndarray:
+    """Average blocks of ``m`` rows."""
+    return outputs.reshape(-1, m, outputs.shape[1]).mean(axis=1)
 
 
 def _subset_weights(subsets: np.ndarray) -> np.ndarray:
@@ -176,7 +229,7 @@ def _subset_weights(subsets: np.ndarray) -> np.ndarray:
     return np.where(subsets, with_column, without)
 
 
-def _sampled_orders(model, rows: MixedRows, ends, d: int, n_permutations, rng):
+def _sampled_orders(ask, rows: MixedRows, ends, d: int, n_permutations, rng):
     """Walk random orders and their reverses from every background row."""
     if not isinstance(n_permutations, Integral) or n_permutations < 2:
         raise ValueError(f"n_permutations must be an integer of at least 2, got {n_permutations}.")
@@ -193,14 +246,14 @@ def _sampled_orders(model, rows: MixedRows, ends, d: int, n_permutations, rng):
         i = np.arange(start, min(start + n_rows, n))
         for first in range(0, m, n_others):
             j = np.arange(first, min(first + n_others, m))
-            credit = _walk(model, rows, i, j, ranks[j], f_rows[i], f_others[j])
+            credit = _walk(ask, rows, i, j, ranks[j], f_rows[i], f_others[j])
             pairs = credit.mean(axis=2)  # an order and its reverse: (j, r, i, d, outputs)
             values[i] += pairs.mean(axis=1).sum(axis=0) / m
             variances[i] += pairs.var(axis=1, ddof=1).sum(axis=0) / (r * m**2)
     return values, np.sqrt(variances)
 
 
-def _walk(model, rows: MixedRows, i, j, ranks, f_rows, f_others) -> np.ndarray:
+def _walk(ask, rows: MixedRows, i, j, ranks, f_rows, f_others) -> np.ndarray:
     """Credit of every column on every walk: (n_others, r, 2, n_rows, d, n_outputs)."""
     m, r, _, d = ranks.shape
     n, n_outputs = f_rows.shape
@@ -209,7 +262,7 @@ def _walk(model, rows: MixedRows, i, j, ranks, f_rows, f_others) -> np.ndarray:
     mask = np.broadcast_to(taken[:, :, :, None], (*shape, d)).reshape(-1, d)
     row = np.broadcast_to(i[:, None], shape).ravel()
     other = np.broadcast_to(j[:, None, None, None, None], shape).ravel()
-    inner = answers(model, rows.mix(row, other, mask)).reshape(*shape, n_outputs)
+    inner = ask(rows.mix(row, other, mask)).reshape(*shape, n_outputs)
     whole = np.empty((m, r, 2, n, d + 1, n_outputs))
     whole[..., 1:-1, :] = inner
     whole[..., 0, :] = f_others[:, None, None, None, :]

@@ -93,7 +93,8 @@ def trees_of(model: Any) -> Trees:
     Parameters
     ----------
     model : estimator
-        A forest of this library, JARF on one of them, on scikit-learn's forests or on XGBoost.
+        A forest or a booster of this library, JARF on one of them, on scikit-learn's forests or on
+        XGBoost.
 
     Returns
     -------
@@ -103,8 +104,8 @@ def trees_of(model: Any) -> Trees:
         return Trees([Part(None, model.forest_)])
     if not isinstance(model, JARFClassifier | JARFRegressor):
         raise TypeError(
-            f"{type(model).__name__} is not a forest of this library. Pass JARF, an oblique forest "
-            "or a Jacobian forest."
+            f"{type(model).__name__} is not a tree ensemble of this library. Pass JARF, an oblique "
+            "or Jacobian forest, or Jacobian boosting."
         )
     final = model.estimator_
     if isinstance(final, PerTreeForest):

@@ -72,7 +72,7 @@ class _KernelSurrogate(BaseEstimator):
             for round_ in range(self.n_refinements + 1):
                 self._solve(anchors, target)
                 if round_ < self.n_refinements:
-                    self._root = _metric_root(self._slopes(anchors, observed))
+                    self._root = metric_root(self._slopes(anchors, observed))
         return self
 
     def _choose_rows(self, n):
@@ -82,7 +82,7 @@ class _KernelSurrogate(BaseEstimator):
 
     def _solve(self, anchors, target):
         self._anchors = self._seen(anchors)
-        distance = _distances(self._anchors, self._anchors)
+        distance = distances(self._anchors, self._anchors)
         sample = distance[:: max(1, len(distance) // 200)]  # the median of some rows is enough
         typical = np.median(sample[sample > 0]) if (sample > 0).any() else 1.0
         self._bandwidth = float(typical)
@@ -101,7 +101,7 @@ class _KernelSurrogate(BaseEstimator):
         for start in range(0, len(Z), BLOCK_ROWS):
             block = slice(start, start + BLOCK_ROWS)
             at = self._seen(Z[block])
-            distance = _distances(at, self._anchors)
+            distance = distances(at, self._anchors)
             pull = np.exp(distance / -self._bandwidth)
             # d/dz exp(-r/h) = -(z - a) exp(-r/h) / (h r); at an anchor itself it is set to zero.
             pull[distance < 1e-6 * self._bandwidth] = 0.0
@@ -117,7 +117,7 @@ class _KernelSurrogate(BaseEstimator):
         answer = np.empty((len(Z), self._weights.shape[1]))
         for start in range(0, len(Z), BLOCK_ROWS):
             block = slice(start, start + BLOCK_ROWS)
-            distance = _distances(self._seen(Z[block]), self._anchors)
+            distance = distances(self._seen(Z[block]), self._anchors)
             answer[block] = np.exp(distance / -self._bandwidth) @ self._weights
         return answer + self._centre
 
@@ -301,13 +301,14 @@ class KernelSurrogateRegressor(RegressorMixin, _KernelSurrogate):
         return answer[:, 0] if answer.shape[1] == 1 else answer
 
 
-def _distances(A, B):
+def distances(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """Return the Euclidean distances between the rows of two matrices."""
     squared = (A * A).sum(axis=1)[:, None] + (B * B).sum(axis=1) - 2 * (A @ B.T)
     np.maximum(squared, 0.0, out=squared)
     return np.sqrt(squared, out=squared)
 
 
-def _metric_root(G):
+def metric_root(G: np.ndarray) -> np.ndarray | None:
     """A matrix S with ``S S' = G'G``, scaled to trace d; None: the identity."""
     n, d = G.shape
     trace = np.einsum("ij,ij->", G, G)

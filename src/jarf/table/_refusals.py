@@ -34,6 +34,29 @@ def checked_table(X: Any) -> Any:
     return X.toarray()
 
 
+def refuse_dask(estimator: Any, **parts: Any) -> None:
+    """Refuse Dask collections, which would be computed in full on this machine.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Named in messages.
+    **parts
+        What ``fit`` was given, by the names of its arguments.
+    """
+    for argument, part in parts.items():
+        if type(part).__module__.split(".")[0] not in ("dask", "dask_expr"):
+            continue
+        name = type(estimator).__name__
+        task = "Regressor" if name.endswith("Regressor") else "Classifier"
+        raise TypeError(
+            f"{argument} is a Dask collection, but {name} needs the whole table in memory. To "
+            f"train on Dask, use jarf.dask.JARF{task}(xgboost.XGB{task}()), which boosts on all "
+            f"partitions, or jarf.dask.JacobianForest{task}. If the table fits into memory, pass "
+            f"{argument}.compute()."
+        )
+
+
 def refuse_date_columns(X: Any) -> None:
     """Reject dates in a pandas DataFrame, which scikit-learn would read as numbers."""
     for name, dtype in X.dtypes.items() if hasattr(X, "iloc") else ():

@@ -291,6 +291,15 @@ class Forest:
         """Return the predictions of the model: (n_rows, n_outputs)."""
         return apply_link(self.link, self.raw(X, n_jobs))
 
+    def spread(self, X: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
+        """Return the standard deviation of the trees' predictions: (n_rows, n_raw)."""
+        centre = self.values.mean(axis=0)  # squares of numbers far from zero would lose digits
+        centred = replace(self, values=self.values - centre, n_pure=0, _checked=None)
+        squared = replace(centred, values=centred.values**2, _checked=None)
+        mean = centred.sums(X, n_jobs) / self.n_trees
+        variance = squared.sums(X, n_jobs) / self.n_trees - mean**2
+        return np.sqrt(np.maximum(variance, 0.0))
+
     def staged(self, X: np.ndarray, n_jobs: int | None = None) -> Iterator[np.ndarray]:
         """Yield the predictions of the first tree, the first two, and so on."""
         leaves = self.apply(X, n_jobs)

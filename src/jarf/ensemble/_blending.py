@@ -1,0 +1,67 @@
+"""Weights of an ensemble's members, from their predictions of rows that none of them saw."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+# Members are added this often; weights are multiples of one over the number of additions.
+N_ADDED = 40
+# A member of less weight is left out.
+LEAST_WEIGHT = 0.05
+# Probabilities are kept above this in the log loss.
+LEAST_PROBABILITY = 1e-4
+
+Losses = Callable[[np.ndarray], np.ndarray]
+
+
+def squared_errors(observed: np.ndarray) -> Losses:
+    """Return a function from predictions to the squared error of each row."""
+    return lambda means: ((means - observed) ** 2).sum(axis=1)
+
+
+def log_losses(observed: np.ndarray) -> Losses:
+    """Return a function from probabilities to the log loss of each row."""
+    labels = observed.argmax(axis=1)
+
+    def losses(means: np.ndarray) -> np.ndarray:
+        named = means[np.arange(len(labels)), labels]
+        return -np.log(np.maximum(named, LEAST_PROBABILITY))
+
+    return losses
+
+
+def greedy_weights(predictions: np.ndarray, losses: Losses, weights: np.ndarray) -> np.ndarray:
+    """Add the member that helps most, again and again (Caruana et al., ICML 2004).
+
+    Parameters
+    ----------
+    predictions : ndarray of shape (n_members, n_rows, n_outputs)
+        At rows that the members did not see.
+    losses : callable
+        From predictions to the loss of each row.
+    weights : ndarray of shape (n_rows,)
+        Weights of the rows.
+
+    Returns
+    -------
+    ndarray of shape (n_members,)
+        Not negative, they sum to one; zero for members that gain nothing.
+    """
+
+    def loss(total: np.ndarray) -> float:
+        return float(np.average(losses(total), weights=weights))
+
+    counts = np.zeros(len(predictions))
+    total, best, kept = np.zeros(predictions.shape[1:]), np.inf, counts
+    for size in range(1, N_ADDED + 1):
+        found = [loss((total + each) / size) for each in predictions]
+        member = int(np.argmin(found))
+        counts[member] += 1
+        total = total + predictions[member]
+        if found[member] < best - 1e-9 * abs(best):
+            best, kept = found[member], counts.copy()
+    shares = kept / kept.sum()
+    shares[shares < LEAST_WEIGHT] = 0.0
+    return shares / shares.sum()

@@ -1,0 +1,105 @@
+"""Predictions of a forest at rows that none of its trees and surrogates saw."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from jarf.ensemble._calibration import Calibration
+from jarf.ensemble._conformal import ConformalResiduals, ConformalSets
+from jarf.ensemble._holdout import MAX_SCORE, MIN_ROWS, score_splits
+
+# Trees of the forests that predict held-out rows.
+N_TREES = 60
+# With fewer rows than this, every row is held out in turn, in this many folds; otherwise a quarter.
+FOLDS_BELOW, N_FOLDS = 2000, 4
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """Rows with predictions of models that did not see them.
+
+    Parameters
+    ----------
+    means, spreads, observed : ndarray of shape (n_rows, n_outputs)
+        Predictions, the standard deviations of the trees, and class indicators or responses.
+    weights : ndarray of shape (n_rows,)
+    """
+
+    means: np.ndarray
+    spreads: np.ndarray
+    observed: np.ndarray
+    weights: np.ndarray
+
+    def calibration(self) -> tuple[Calibration, ConformalSets]:
+        """Fit the temperature of a classifier and the scores of its sets."""
+        labels = self.observed.argmax(axis=1)
+        found = Calibration.fit(self.means, labels, self.weights)
+        return found, ConformalSets.fit(found.apply(self.means), labels, self.weights)
+
+    def residuals(self) -> ConformalResiduals:
+        """Scale the residuals of a regressor."""
+        return ConformalResiduals.fit(self.observed - self.means, self.spreads, self.weights)
+
+
+def keep_calibration(model: Any, held_out: HeldOut | None) -> None:
+    """Set ``calibration_`` and ``conformal_`` of a classifier; None: no rows were held out."""
+    if held_out is None:
+        reason = "no rows were held out" if model.calibrate else "calibrate=False"
+        model.calibration_ = Calibration(reason=reason)
+    else:
+        model.calibration_, model.conformal_ = held_out.calibration()
+
+
+Split = tuple[np.ndarray, np.ndarray]
+
+
+def held_out_splits(X: np.ndarray, rng) -> list[Split]:
+    """Split rows into those to learn from and those to predict.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_columns)
+    rng : RandomState
+
+    Returns
+    -------
+    list of (learn, score)
+        Row numbers; empty where there are too few rows or all are identical.
+    """
+    n = len(X)
+    if n < MIN_ROWS:
+        return []
+    n_score = min(n // N_FOLDS, MAX_SCORE)
+    return score_splits(
+        X, rng, (n - n_score, n), max_learn=n, folds_below=FOLDS_BELOW, n_folds=N_FOLDS
+    )
+
+
+def cross_fit(
+    splits: list[Split],
+    predict: Callable[[int, np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]],
+    observed: np.ndarray,
+    weights: np.ndarray,
+) -> HeldOut:
+    """Predict the held-out rows of every split by a model of its learning rows.
+
+    Parameters
+    ----------
+    splits : list of (learn, score)
+    predict : callable
+        ``predict(number of the split, learn, score) -> (means, spreads)`` at the scored rows.
+    observed : ndarray of shape (n_rows, n_outputs)
+    weights : ndarray of shape (n_rows,)
+
+    Returns
+    -------
+    HeldOut
+    """
+    found = [predict(number, learn, score) for number, (learn, score) in enumerate(splits)]
+    rows = np.concatenate([score for _, score in splits])
+    means, spreads = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    return HeldOut(means, spreads, observed[rows], weights[rows])

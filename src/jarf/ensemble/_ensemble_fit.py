@@ -1,0 +1,224 @@
+"""How an ensemble decides: trials, fits, held-out predictions and weights, within a time limit."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from jarf._progress import Stages
+from jarf.ensemble._blending import greedy_weights, log_losses, squared_errors
+from jarf.ensemble._calibration import Calibration
+from jarf.ensemble._cross_fit import HeldOut, Split
+from jarf.ensemble._ensemble_members import Member, Task
+from jarf.ensemble._ensemble_report import EnsembleReport
+from jarf.ensemble._holdout import ScoredRows
+from jarf.trees import stream
+
+# From this many rows on, members are tried on a few rows first: how many they learn from, and how
+# many they are scored on, at most.
+TRIAL_FROM, TRIAL_LEARN, TRIAL_SCORE = 8000, 1000, 2000
+# A member is dropped if its loss in the trial is larger than the smallest by this factor, and the
+# difference is more standard errors than this.
+HOPELESS, CERTAIN = 1.3, 5.0
+# Seconds that held-out predictions take, in those of the fit on all rows.
+HELD_OUT_SHARE = {True: 1.5, False: 0.6}  # by whether there are folds
+
+
+class Clock:
+    """Knows how much time is left.
+
+    Parameters
+    ----------
+    limit : float or None
+        Seconds; None: no limit.
+    """
+
+    def __init__(self, limit: float | None, now: Callable[[], float] = time.perf_counter):
+        self.limit, self.now = limit, now
+        self.start = now()
+
+    def left(self) -> float:
+        return np.inf if self.limit is None else self.limit - (self.now() - self.start)
+
+
+class Decision:
+    """The members of an ensemble on their way: who is fitted, what they predict, what they weigh.
+
+    Parameters
+    ----------
+    members : list of Member
+    task : Task
+    splits : list of (learn, score)
+        Empty where there are too few rows to hold some out.
+    seed : int
+    n_jobs : int or None
+    clock : Clock
+    """
+
+    def __init__(
+        self,
+        members: list[Member],
+        task: Task,
+        splits: list[Split],
+        seed: int,
+        n_jobs: int | None,
+        clock: Clock,
+    ):
+        self.members, self.task, self.splits = members, task, splits
+        self.seed, self.n_jobs, self.clock = seed, n_jobs, clock
+        self.estimates: dict[str, float] = {}
+        self.weights: dict[str, float] = {}
+        self.held_out: HeldOut | None = None
+
+    def run(self, stages: Stages, calibrate: bool) -> None:
+        """Try, fit and weigh the members."""
+        if len(self._open()) > 1 and (
+            len(self.task.y) >= TRIAL_FROM or self.clock.limit is not None
+        ):
+            with stages.stage("trial"):
+                self._try()
+        for member in self._by_cost():
+            needed = self.estimates.get(member.name, 0.0)
+            if any(other.fitted is not None for other in self.members) and (
+                self.clock.left() < needed
+            ):
+                member.outcome = "not fitted: no time left"
+                continue
+            with stages.stage(member.name):
+                self._fit(member)
+        self._weigh(calibrate)
+
+    def _open(self) -> list[Member]:
+        return [member for member in self.members if not member.outcome]
+
+    def _by_cost(self) -> list[Member]:
+        """Order members as given, or the cheapest first if time is limited."""
+        if self.clock.limit is None:
+            return self._open()
+        return sorted(self._open(), key=lambda member: self.estimates.get(member.name, 0.0))
+
+    def _try(self) -> None:
+        """Fit all members to a few rows: how good they are there, and how much time they take."""
+        n = len(self.task.y)
+        order = stream(self.seed, "trial").permutation(n)
+        n_learn = max(1, min(TRIAL_LEARN, n // 3))
+        learn = self.task.only(np.sort(order[:n_learn]))
+        score = self.task.only(np.sort(order[n_learn : n_learn + TRIAL_SCORE]))
+        losses, found = self._losses(score), {}
+        for member in self._open():
+            before = member.seconds
+            model = member.fit(learn, self.seed, self.n_jobs)
+            found[member.name] = losses(score.predictions(model, score.X))
+            share = 1.0 + HELD_OUT_SHARE[len(self.splits) > 1]
+            self.estimates[member.name] = (member.seconds - before) * n / n_learn * share
+        rows = ScoredRows(score.row_weights)
+        best = min(found, key=lambda name: rows.mean(found[name]))
+        for member in self._open():
+            lead, error = rows.mean_and_error(found[member.name] - found[best])
+            far = rows.mean(found[member.name]) > HOPELESS * rows.mean(found[best])
+            if far and lead > CERTAIN * error:
+                member.outcome = f"dropped after a trial on {n_learn} rows"
+
+    def _fit(self, member: Member) -> None:
+        """Fit to all rows, and predict held-out rows if there is time."""
+        before = member.seconds
+        member.fit_all(self.task, self.seed, self.n_jobs)
+        if not self.splits:
+            return
+        needed = (member.seconds - before) * HELD_OUT_SHARE[len(self.splits) > 1]
+        if self.clock.left() < needed:
+            member.outcome = "not scored: no time left"
+            return
+        member.predict_held_out(self.task, self.splits, self.seed, self.n_jobs)
+
+    def _losses(self, task: Task) -> Callable[[np.ndarray], np.ndarray]:
+        return (log_losses if task.n_classes else squared_errors)(task.observed)
+
+    def _weigh(self, calibrate: bool) -> None:
+        """Set the weights, what the ensemble predicts at held-out rows, and the outcomes."""
+        scored = [member for member in self.members if len(member.means)]
+        if not scored:
+            fitted = [member for member in self.members if member.fitted is not None]
+            if self.clock.limit is not None and any(member.outcome for member in fitted):
+                fitted = fitted[:1]  # unscored members are not averaged
+            self.weights = {member.name: 1.0 / len(fitted) for member in fitted}
+            return
+        rows = np.concatenate([score for _, score in self.splits])
+        observed, row_weights = self.task.observed[rows], self.task.row_weights[rows]
+        if calibrate and self.task.n_classes:
+            for member in scored:
+                calibrate_member(member, observed.argmax(axis=1), row_weights)
+        losses = (log_losses if self.task.n_classes else squared_errors)(observed)
+        found = greedy_weights(np.stack([m.means for m in scored]), losses, row_weights)
+        self.weights = {m.name: float(w) for m, w in zip(scored, found, strict=True) if w > 0}
+        kept = [member for member in scored if member.name in self.weights]
+        means, spreads = blend(
+            [member.means for member in kept],
+            [member.spreads for member in kept],
+            [self.weights[member.name] for member in kept],
+        )
+        self.held_out = HeldOut(means, spreads, observed, row_weights)
+
+    def report(self) -> EnsembleReport:
+        """Say what was found out about every member."""
+        measure = "log loss" if self.task.n_classes else "squared error"
+        held_out, mean = self.held_out, np.nan
+        rows, losses = [], None
+        if held_out is not None:
+            losses = (log_losses if self.task.n_classes else squared_errors)(held_out.observed)
+            mean = float(np.average(losses(held_out.means), weights=held_out.weights))
+        for member in self.members:
+            weight = self.weights.get(member.name, 0.0)
+            loss = np.nan
+            if losses is not None and held_out is not None and len(member.means):
+                loss = float(np.average(losses(member.means), weights=held_out.weights))
+            outcome = "used" if weight > 0 else member.outcome or "gains nothing: not kept"
+            rows.append(
+                {
+                    "member": member.name,
+                    "loss": loss,
+                    "weight": weight,
+                    "seconds": member.seconds,
+                    "outcome": outcome,
+                }
+            )
+        return EnsembleReport(rows, measure, mean, 0 if held_out is None else len(held_out.means))
+
+
+def calibrate_member(member: Member, labels: np.ndarray, weights: np.ndarray) -> None:
+    """Give a member that can have one the temperature that its held-out predictions ask for."""
+    if not hasattr(member.fitted, "calibration_"):
+        return
+    calibration = Calibration.fit(member.means, labels, weights)
+    member.fitted.calibration_ = calibration
+    member.means = calibration.apply(member.means)
+
+
+def blend(
+    means: list[np.ndarray], spreads: list[np.ndarray | None], weights: list[float]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Average members.
+
+    Parameters
+    ----------
+    means : list of ndarray of shape (n_rows, n_outputs)
+    spreads : list of ndarray of shape (n_rows, n_outputs) or None
+        The spread within a member, if it has one.
+    weights : list of float
+        They sum to one.
+
+    Returns
+    -------
+    mean : ndarray of shape (n_rows, n_outputs)
+    spread : ndarray of shape (n_rows, n_outputs)
+        Of the members around their mean, and within them.
+    """
+    mean = sum(weight * each for weight, each in zip(weights, means, strict=True))
+    variance = np.zeros_like(means[0])
+    for weight, each, spread in zip(weights, means, spreads, strict=True):
+        variance += weight * (each - mean) ** 2
+        if spread is not None:
+            variance += weight * spread**2
+    return np.asarray(mean), np.sqrt(variance)

@@ -1,0 +1,206 @@
+"""Members of an ensemble: made by name, fitted, and asked about rows that they did not see."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from jarf._sklearn import is_classifier, rows_of
+from jarf.ensemble._boosting import JacobianBoosting
+from jarf.ensemble._jacobian_base import JacobianForest
+from jarf.ensemble._jacobian_boosting import JacobianBoostingClassifier, JacobianBoostingRegressor
+from jarf.ensemble._jacobian_forest import JacobianForestClassifier, JacobianForestRegressor
+from jarf.ensemble._kernel_machine import (
+    MAX_ROWS,
+    JacobianKernelClassifier,
+    JacobianKernelRegressor,
+)
+from jarf.surrogate import fit_copy
+
+# The members that have names: classifier and regressor, and parameters that the ensemble decides.
+NAMED: dict[str, tuple[Any, Any, dict[str, Any]]] = {
+    "forest": (JacobianForestClassifier, JacobianForestRegressor, {"calibrate": False}),
+    "boosting": (JacobianBoostingClassifier, JacobianBoostingRegressor, {"calibrate": False}),
+    "kernel": (JacobianKernelClassifier, JacobianKernelRegressor, {"calibrate": False}),
+}
+# Trees of the forests that predict held-out rows.
+N_TREES = 100
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """The training rows of an ensemble, as members take them.
+
+    Parameters
+    ----------
+    X : array-like or DataFrame
+    y : ndarray of shape (n_rows,)
+        Class numbers, or responses.
+    weights : ndarray of shape (n_rows,) or None
+        None: members are fitted without weights.
+    n_classes : int
+        0 in regression.
+    """
+
+    X: Any
+    y: np.ndarray
+    weights: np.ndarray | None
+    n_classes: int
+
+    @property
+    def row_weights(self) -> np.ndarray:
+        return np.ones(len(self.y)) if self.weights is None else self.weights
+
+    @property
+    def observed(self) -> np.ndarray:
+        """Class indicators, or responses: (n_rows, n_outputs)."""
+        return np.eye(self.n_classes)[self.y] if self.n_classes else self.y[:, None]
+
+    def only(self, rows: np.ndarray) -> Task:
+        weights = None if self.weights is None else self.weights[rows]
+        return Task(rows_of(self.X, rows), self.y[rows], weights, self.n_classes)
+
+    def predictions(self, model: Any, X: Any) -> np.ndarray:
+        """Return probabilities of all classes, or responses: (n_rows, n_outputs)."""
+        if not self.n_classes:
+            return np.asarray(model.predict(X), np.float64).reshape(-1, 1)
+        found = np.asarray(model.predict_proba(X), np.float64)
+        every = np.zeros((len(found), self.n_classes))
+        every[:, np.asarray(model.classes_, np.intp)] = found  # a fold may lack a class
+        return every
+
+    def spreads(self, model: Any, X: Any) -> np.ndarray | None:
+        """Return the local spread of a forest's trees; None where a member has none."""
+        if not isinstance(model, JacobianForestRegressor):
+            return None
+        return model.spread(X)
+
+
+@dataclass
+class Member:
+    """A member on its way into an ensemble.
+
+    Parameters
+    ----------
+    name : str
+    model : estimator
+        Not fitted.
+    """
+
+    name: str
+    model: Any
+    fitted: Any = None
+    means: np.ndarray = field(default_factory=lambda: np.empty(0))
+    spreads: np.ndarray | None = None
+    seconds: float = 0.0
+    outcome: str = ""
+
+    def fit(self, task: Task, seed: int, n_jobs: int | None) -> Any:
+        """Fit a copy of the model to some rows."""
+        return self._timed(self.model, task, seed, n_jobs)
+
+    def fit_all(self, task: Task, seed: int, n_jobs: int | None) -> None:
+        """Fit the model that predicts."""
+        self.fitted = self.fit(task, seed, n_jobs)
+
+    def predict_held_out(self, task: Task, splits, seed: int, n_jobs: int | None) -> None:
+        """Predict the scored rows of every split by models of its learning rows."""
+        light = lighter(self.fitted)
+        means: list[np.ndarray] = []
+        spreads: list[Any] = []
+        for learn, score in splits:
+            model = self._timed(light, task.only(learn), seed, n_jobs)
+            rows = rows_of(task.X, score)
+            means.append(task.predictions(model, rows))
+            spreads.append(task.spreads(model, rows))
+        self.means = np.concatenate(means)
+        self.spreads = None if spreads[0] is None else np.concatenate(spreads)
+
+    def _timed(self, model: Any, task: Task, seed: int, n_jobs: int | None) -> Any:
+        start = time.perf_counter()
+        fitted = fit_copy(
+            model,
+            task.X,
+            task.y,
+            sample_weight=task.weights,
+            random_state=np.random.RandomState(seed),
+            n_jobs=n_jobs,
+            role=f"member {self.name!r}",
+        )
+        self.seconds += time.perf_counter() - start
+        return fitted
+
+
+def lighter(model: Any) -> Any:
+    """Return an unfitted copy that skips what a fitted model has decided already."""
+    copy = clone(model)
+    if isinstance(model, JacobianForest):
+        copy.set_params(
+            geometry=model.geometry_,
+            min_samples_split=model.min_samples_split_,
+            n_estimators=min(model.n_estimators, N_TREES),
+        )
+    elif isinstance(model, JacobianBoosting):
+        copy.set_params(geometry=model.geometry_, early_stopping=False, max_iter=model.n_iter_)
+    elif isinstance(model, JacobianKernelClassifier | JacobianKernelRegressor):
+        copy.set_params(**vars(model.choice_))
+    return copy
+
+
+def make_members(
+    asked: Sequence[Any], classifies: bool, n_rows: int, categorical_features: Any
+) -> list[Member]:
+    """Make the members that were asked for; refuse what cannot be one.
+
+    Parameters
+    ----------
+    asked : sequence of str or (str, estimator)
+    classifies : bool
+    n_rows : int
+        The kernel machine is left out of large tables.
+    categorical_features : "from_dtype", None or array-like
+
+    Returns
+    -------
+    list of Member
+    """
+    members = []
+    for item in asked:
+        if isinstance(item, str) and item in NAMED:
+            classifier, regressor, params = NAMED[item]
+            made = classifier if classifies else regressor
+            model = made(categorical_features=categorical_features, **params)
+            members.append(Member(item, model))
+            if item == "kernel" and n_rows > MAX_ROWS:
+                members[-1].outcome = f"not tried: more than {MAX_ROWS:,} rows"
+        elif isinstance(item, tuple | list) and len(item) == 2 and isinstance(item[0], str):
+            name, model = item
+            _check_own(name, model, classifies)
+            members.append(Member(name, model))
+        else:
+            raise ValueError(
+                f"members holds {item!r}; a member is one of the names {', '.join(NAMED)} or a "
+                "pair of a name and an estimator."
+            )
+    names = [member.name for member in members]
+    twice = {name for name in names if names.count(name) > 1}
+    if not names or twice:
+        found = f"two members are called {min(twice)!r}" if twice else "members is empty"
+        raise ValueError(f"{found}: name at least one member, each by a name of its own.")
+    return members
+
+
+def _check_own(name: str, model: Any, classifies: bool) -> None:
+    kind, method = ("classifier", "predict_proba") if classifies else ("regressor", "predict")
+    if not hasattr(model, "fit") or is_classifier(model) != classifies:
+        raise ValueError(f"The member {name!r}, {type(model).__name__}, is not a {kind}.")
+    if not hasattr(model, method):
+        raise ValueError(
+            f"The member {name!r}, {type(model).__name__}, has no {method}, which the ensemble "
+            "averages."
+        )

@@ -1,0 +1,393 @@
+"""The kernel machine in its own EJOP metric, as an estimator."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from numbers import Integral, Real
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from jarf._sklearn import (
+    BaseEstimator,
+    ClassifierMixin,
+    Interval,
+    RegressorMixin,
+    StrOptions,
+    check_sample_weight,
+    fit_context,
+)
+from jarf.ensemble._calibration import Calibration
+from jarf.ensemble._conformal import IntervalMixin, SetMixin
+from jarf.ensemble._cross_fit import HeldOut, keep_calibration
+from jarf.ensemble._holdout import MIN_ROWS, score_splits
+from jarf.surrogate import Choice, KernelMachine, Rows, fit_machine, held_out_losses
+from jarf.table import TableEncoder, encode_classes, fit_table, read_table, take_tables
+from jarf.trees import stream
+
+# What is tried on held-out rows: refinements of the metric, bandwidths in median distances, ridges.
+REFINEMENTS = (0, 1, 2, 3)
+BANDWIDTHS = (1.0, 2.5)
+RIDGES = (1e-3, 1e-2, 1e-1, 1.0)
+DEFAULT = Choice(2, 1.0, 1e-2)
+# Rows that trial machines learn from; with fewer rows in all, every row is held out in turn.
+MAX_TRIAL, FOLDS_BELOW, N_FOLDS = 1000, 1000, 4
+# Rows that the machine is fitted to at most, and columns.
+MAX_ROWS = 40_000
+# Indicators of rare levels are not scaled up beyond this.
+LEAST_LEVEL_SCALE = 0.3
+# Rows at which sensitivities are averaged.
+SENSITIVITY_ROWS = 1000
+
+
+class _KernelEstimator(BaseEstimator):
+    table_: TableEncoder
+    machine_: KernelMachine
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
+        "n_anchors": [Interval(Integral, 2, None, closed="left")],
+        "n_refinements": [Interval(Integral, 0, None, closed="left"), StrOptions({"auto"})],
+        "bandwidth": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
+        "ridge": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
+        "calibrate": ["boolean"],
+        "random_state": ["random_state"],
+        "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
+    }
+
+    def __init__(
+        self,
+        n_anchors: int = 2000,
+        *,
+        n_refinements: int | str = "auto",
+        bandwidth: float | str = "auto",
+        ridge: float | str = "auto",
+        calibrate: bool = True,
+        random_state: Any = None,
+        categorical_features: Any = "from_dtype",
+    ):
+        self.n_anchors = n_anchors
+        self.n_refinements = n_refinements
+        self.bandwidth = bandwidth
+        self.ridge = ridge
+        self.calibrate = calibrate
+        self.random_state = random_state
+        self.categorical_features = categorical_features
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Choose metric, bandwidth and ridge on held-out rows, and fit the machine.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Numbers, booleans, text and categories; missing values are welcome.
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights, not negative. Rows with zero weight are ignored.
+
+        Returns
+        -------
+        self : object
+        """
+        X, y = fit_table(
+            self,
+            X,
+            y,
+            classifies=isinstance(self, ClassifierMixin),
+            dtype=np.float64,
+            order="C",
+            sample_weight=sample_weight,
+        )
+        weights = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        if not weights.any():
+            raise ValueError("All sample weights are zero: there is nothing to learn from.")
+        used = np.flatnonzero(weights)
+        outputs, observed = self._outputs(y)
+        seed = check_random_state(self.random_state).randint(2**31 - 1)
+        if len(used) > MAX_ROWS:
+            used = np.sort(stream(seed, "rows").choice(used, MAX_ROWS, replace=False))
+        X, weights = X[used], weights[used]
+        self._standardise(X)
+        rows = Rows(self._standardised(X), outputs[used], observed[used], weights)
+        self.choice_, held_out = self._choose(X, rows, seed)
+        self.machine_ = fit_machine(rows, self.choice_, self.n_anchors, stream(seed, "anchors"))
+        self._keep(held_out)
+        some = rows.only(slice(0, None, -(-len(used) // SENSITIVITY_ROWS)))
+        squares = self.machine_.gradients(some.Z, some.observed) ** 2
+        self.sensitivities_ = np.average(squares, axis=0, weights=some.weights)
+        return self
+
+    def _standardise(self, X: np.ndarray) -> None:
+        self.mean_, scale = X.mean(axis=0), X.std(axis=0)
+        scale = np.where(self.table_.is_level, np.maximum(scale, LEAST_LEVEL_SCALE), scale)
+        self.scale_ = np.where(scale > 0, scale, 1.0)
+
+    def _standardised(self, X: np.ndarray) -> np.ndarray:
+        return (X - self.mean_) / self.scale_
+
+    def _choices(self) -> list[Choice]:
+        """List the settings to try; parameters that are given leave one value."""
+        options: Any = (
+            tried if given == "auto" else (given,)
+            for given, tried in (
+                (self.n_refinements, REFINEMENTS),
+                (self.bandwidth, BANDWIDTHS),
+                (self.ridge, RIDGES),
+            )
+        )
+        steps, widths, ridges = options
+        return [Choice(s, float(w), float(r)) for s in steps for w in widths for r in ridges]
+
+    def _choose(self, X: np.ndarray, rows: Rows, seed: int) -> tuple[Choice, HeldOut | None]:
+        """Return the best settings, and their predictions of rows that were held out."""
+        choices = self._choices()
+        splits = []
+        if len(X) >= MIN_ROWS and (len(choices) > 1 or self.calibrate):
+            splits = score_splits(
+                *(X, stream(seed, "splits"), (3, 4), MAX_TRIAL),
+                n_folds=N_FOLDS,
+                folds_below=FOLDS_BELOW,
+            )
+        if not splits:
+            return (choices[0] if len(choices) == 1 else self._default()), None
+        tried = [
+            held_out_losses(rows.only(learn), rows.only(score), choices) for learn, score in splits
+        ]
+        best = int(np.argmin(sum(losses for losses, _ in tried)))
+        scored = rows.only(np.concatenate([score for _, score in splits]))
+        means = np.concatenate([predictions[best] for _, predictions in tried])
+        return choices[best], HeldOut(means, np.ones_like(means), scored.outputs, scored.weights)
+
+    def _default(self) -> Choice:
+        given: dict[str, Any] = {name: getattr(self, name) for name in vars(DEFAULT)}
+        return replace(DEFAULT, **{name: own for name, own in given.items() if own != "auto"})
+
+    def _outputs(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        raise NotImplementedError
+
+    def _keep(self, held_out: HeldOut | None) -> None:
+        raise NotImplementedError
+
+    def _answers(self, X: Any) -> np.ndarray:
+        check_is_fitted(self)
+        return self.answer_encoded(read_table(self, X, dtype=np.float64, order="C"))
+
+    def answer_encoded(self, matrix: np.ndarray) -> np.ndarray:
+        """Predict at rows of the encoded matrix.
+
+        Parameters
+        ----------
+        matrix : ndarray of shape (n_samples, n_encoded)
+            The encoded columns of ``table_``.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_outputs)
+            Class probabilities, or responses.
+        """
+        return self.machine_.predict(self._standardised(matrix))
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """Mean squared derivatives per standard deviation, by original column; they sum to one."""
+        check_is_fitted(self)
+        credit = self.table_.per_column(self.sensitivities_)
+        return credit / credit.sum() if credit.sum() > 0 else credit
+
+    def __sklearn_tags__(self):
+        return take_tables(super().__sklearn_tags__())
+
+
+def as_probabilities(answers: np.ndarray) -> np.ndarray:
+    """Cut regressions of class indicators to positive values that sum to one."""
+    answers = np.clip(answers, 1e-9, None)
+    return answers / answers.sum(axis=1, keepdims=True)
+
+
+class JacobianKernelClassifier(SetMixin, ClassifierMixin, _KernelEstimator):
+    """Kernel machine whose metric is its own expected Jacobian outer product.
+
+    Laplace kernel ridge regression of the class indicators (a recursive feature machine): fitted,
+    differentiated, and fitted again in the metric of its mean outer product of gradients. Up to
+    ``n_anchors`` rows every row carries the machine; with more, a random part of them does
+    (inducing rows), and at most 40,000 rows decide the coefficients. The number of refinements,
+    the bandwidth and the ridge are chosen on held-out rows, which also calibrate the
+    probabilities.
+
+    Parameters
+    ----------
+    n_anchors : int, default=2000
+        Most rows that carry the machine. Time grows with its cube, memory with its square.
+    n_refinements : int or "auto", default="auto"
+        How often the metric is replaced. "auto" tries 0 to 3.
+    bandwidth : float or "auto", default="auto"
+        In multiples of the median distance between rows. "auto" tries 1 and 2.5.
+    ridge : float or "auto", default="auto"
+        "auto" tries 0.001, 0.01, 0.1 and 1.
+    calibrate : bool, default=True
+        Whether to fit the temperature of the probabilities, and the sets of ``predict_set``, on
+        the held-out rows. Predicted classes do not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        Draws held-out rows and anchors.
+    categorical_features : "from_dtype", None or array-like, default="from_dtype"
+        Columns that are categories: those of text or category type in a DataFrame, none, or names,
+        indices or a mask.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The labels.
+    choice_ : Choice
+        The number of refinements, bandwidth and ridge that were used.
+    machine_ : KernelMachine
+        Anchors, coefficients and metric.
+    calibration_ : Calibration
+        The temperature, and the log loss before and after on held-out rows; print it.
+    conformal_ : ConformalSets
+        What ``predict_set`` is computed from; not set if no rows were held out.
+    feature_importances_ : ndarray of shape (n_features,)
+        Mean squared derivatives per standard deviation, by original column; they sum to one.
+    table_ : TableEncoder
+        How the columns became a float matrix.
+    n_features_in_ : int
+        Number of columns seen in fit.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, where X had names.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from jarf import JacobianKernelClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = JacobianKernelClassifier(random_state=0).fit(X[::2], y[::2])
+    >>> model.score(X[1::2], y[1::2]) > 0.9
+    True
+    """
+
+    classes_: np.ndarray
+    calibration_: Calibration
+
+    def _outputs(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        self.classes_, codes = encode_classes(y)
+        self.n_classes_ = len(self.classes_)
+        return np.eye(self.n_classes_)[codes], codes
+
+    def _keep(self, held_out: HeldOut | None) -> None:
+        vars(self).pop("conformal_", None)
+        honest = None
+        if held_out is not None and self.calibrate:
+            honest = replace(held_out, means=as_probabilities(held_out.means))
+        keep_calibration(self, honest)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Predict class probabilities: the regressions, cut to positive values and calibrated.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+            In the order of ``classes_``.
+        """
+        return self._answers(X)
+
+    def answer_encoded(self, matrix: np.ndarray) -> np.ndarray:
+        answers = super().answer_encoded(matrix)
+        return self.calibration_.apply(as_probabilities(answers))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predict the most probable class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+        """
+        best = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[best]
+
+
+class JacobianKernelRegressor(IntervalMixin, RegressorMixin, _KernelEstimator):
+    """Kernel machine whose metric is its own expected Jacobian outer product, for regression.
+
+    See :class:`JacobianKernelClassifier`.
+
+    Parameters
+    ----------
+    n_anchors : int, default=2000
+        Most rows that carry the machine. Time grows with its cube, memory with its square.
+    n_refinements : int or "auto", default="auto"
+        How often the metric is replaced. "auto" tries 0 to 3.
+    bandwidth : float or "auto", default="auto"
+        In multiples of the median distance between rows. "auto" tries 1 and 2.5.
+    ridge : float or "auto", default="auto"
+        "auto" tries 0.001, 0.01, 0.1 and 1.
+    calibrate : bool, default=True
+        Whether to keep the errors at held-out rows, for ``predict_interval`` and
+        ``predict_quantiles``.
+    random_state : int, RandomState instance or None, default=None
+        Draws held-out rows and anchors.
+    categorical_features : "from_dtype", None or array-like, default="from_dtype"
+        Columns that are categories: those of text or category type in a DataFrame, none, or names,
+        indices or a mask.
+
+    Attributes
+    ----------
+    choice_ : Choice
+        The number of refinements, bandwidth and ridge that were used.
+    machine_ : KernelMachine
+        Anchors, coefficients and metric.
+    conformal_ : ConformalResiduals
+        What intervals and quantiles are computed from; not set if no rows were held out.
+    feature_importances_ : ndarray of shape (n_features,)
+        Mean squared derivatives per standard deviation, by original column; they sum to one.
+    table_ : TableEncoder
+        How the columns became a float matrix.
+    n_features_in_ : int
+        Number of columns seen in fit.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, where X had names.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from jarf import JacobianKernelRegressor
+    >>> X = np.random.default_rng(0).normal(size=(400, 5))
+    >>> y = np.sin(X[:, 0] + X[:, 1])
+    >>> model = JacobianKernelRegressor(random_state=0).fit(X[:200], y[:200])
+    >>> model.score(X[200:], y[200:]) > 0.9
+    True
+    """
+
+    def _outputs(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return np.asarray(y, np.float64)[:, None], np.zeros(len(y), np.intp)
+
+    def _keep(self, held_out: HeldOut | None) -> None:
+        vars(self).pop("conformal_", None)
+        if held_out is not None and self.calibrate:
+            self.conformal_ = held_out.residuals()
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predict the response of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        responses : ndarray of shape (n_samples,)
+        """
+        answers = self._answers(X)
+        return answers[:, 0]
+
+    def _predict_with_spread(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        answers = self._answers(X)
+        return answers, np.ones_like(answers)

@@ -1,0 +1,243 @@
+"""A kernel machine in its own EJOP metric that scales: a dense solve, or inducing rows.
+
+Laplace kernel ridge regression. The metric is replaced by the mean outer product of the machine's
+gradients a few times, as in `_kernel.py`. Up to a bounded number of rows every row is an anchor;
+with more rows, a random part of them is, and all rows decide the coefficients.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from scipy import linalg
+from threadpoolctl import threadpool_limits
+
+from jarf.surrogate._kernel import distances, metric_root
+
+# Rows are compared with the anchors in blocks of this many.
+BLOCK_ROWS = 1024
+# Metrics are refined with this ridge, and with the median distance as the bandwidth.
+REFINING_RIDGE = 1e-3
+# A solve over inducing rows costs at most this many rows times anchors squared.
+MOST_WORK = 4e10
+
+
+@dataclass(frozen=True)
+class Choice:
+    """How a machine is fitted.
+
+    Parameters
+    ----------
+    n_refinements : int
+    bandwidth : float
+        In multiples of the median distance.
+    ridge : float
+    """
+
+    n_refinements: int
+    bandwidth: float
+    ridge: float
+
+
+@dataclass(frozen=True, eq=False)
+class KernelMachine:
+    """A fitted machine: ``f(z) = centre + sum_a coefficients_a exp(-|z root - anchor_a| / h)``.
+
+    Parameters
+    ----------
+    anchors : ndarray of shape (n_anchors, n_directions)
+        In the coordinates in which the metric is the identity.
+    coefficients : ndarray of shape (n_anchors, n_outputs)
+    centre : ndarray of shape (n_outputs,)
+    root : ndarray of shape (n_columns, n_directions) or None
+        None: the metric is the identity.
+    bandwidth : float
+    """
+
+    anchors: np.ndarray
+    coefficients: np.ndarray
+    centre: np.ndarray
+    root: np.ndarray | None
+    bandwidth: float
+
+    def predict(self, Z: np.ndarray) -> np.ndarray:
+        """Predict at standardised rows: (n_rows, n_outputs)."""
+        with threadpool_limits(limits=1, user_api="blas"):
+            return self.sums(Z) + self.centre
+
+    def sums(self, Z: np.ndarray) -> np.ndarray:
+        """Predict without the centre, and without setting the number of BLAS threads."""
+        found = np.empty((len(Z), self.coefficients.shape[1]))
+        for block, kernel in _kernels(self._seen(Z), self.anchors, self.bandwidth):
+            found[block] = kernel @ self.coefficients
+        return found
+
+    def gradients(self, Z: np.ndarray, output: np.ndarray) -> np.ndarray:
+        """Differentiate one output per row, in closed form: (n_rows, n_columns)."""
+        seen, h = self._seen(Z), self.bandwidth
+        slopes = np.empty(Z.shape)
+        for start in range(0, len(Z), BLOCK_ROWS):
+            block = slice(start, start + BLOCK_ROWS)
+            apart = distances(seen[block], self.anchors)
+            pull = np.exp(apart / -h)
+            pull[apart < 1e-6 * h] = 0.0  # an anchor does not pull at itself
+            pull *= self.coefficients.T[output[block]]
+            pull /= np.maximum(apart, 1e-6 * h) * h
+            slope = pull @ self.anchors - pull.sum(axis=1)[:, None] * seen[block]
+            slopes[block] = slope if self.root is None else slope @ self.root.T
+        return slopes
+
+    def _seen(self, Z: np.ndarray) -> np.ndarray:
+        return Z if self.root is None else Z @ self.root
+
+
+class Rows(NamedTuple):
+    """Standardised rows with their outputs.
+
+    Parameters
+    ----------
+    Z : ndarray of shape (n_rows, n_columns)
+    outputs : ndarray of shape (n_rows, n_outputs)
+    observed : ndarray of shape (n_rows,)
+        The output of each row that refines the metric: its class.
+    weights : ndarray of shape (n_rows,)
+        Positive.
+    """
+
+    Z: np.ndarray
+    outputs: np.ndarray
+    observed: np.ndarray
+    weights: np.ndarray
+
+    def only(self, rows) -> Rows:
+        return Rows(*(part[rows] for part in self))
+
+
+def refined_roots(rows: Rows, n_refinements: int) -> Iterator[np.ndarray | None]:
+    """Yield the root of the metric after 0, 1, ... refinements on these rows (dense solves)."""
+    root = None
+    yield root
+    for _ in range(n_refinements):
+        machine = solve(rows, root, 1.0, [REFINING_RIDGE])[0]
+        root = metric_root(machine.gradients(rows.Z, rows.observed))
+        yield root
+
+
+def solve(rows: Rows, root, bandwidth: float, ridges: list[float]) -> list[KernelMachine]:
+    """Fit one machine per ridge with every row as an anchor."""
+    seen = rows.Z if root is None else rows.Z @ root
+    apart = distances(seen, seen)
+    h = bandwidth * _typical(apart)
+    kernel = np.exp(apart / -h)
+    centre = np.average(rows.outputs, axis=0, weights=rows.weights)
+    noise = rows.weights.mean() / rows.weights
+    machines = []
+    for ridge in ridges:
+        matrix = kernel.copy()
+        matrix[np.diag_indices(len(matrix))] += ridge * noise
+        factor = linalg.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
+        found = linalg.cho_solve(factor, rows.outputs - centre, check_finite=False)
+        machines.append(KernelMachine(seen, found, centre, root, h))
+    return machines
+
+
+def solve_inducing(rows: Rows, anchors: np.ndarray, root, choice: Choice) -> KernelMachine:
+    """Fit a machine carried by some rows (``anchors`` numbers them) to all rows."""
+    seen = rows.Z if root is None else rows.Z @ root
+    held = seen[anchors]
+    inner = distances(held, held)
+    h = choice.bandwidth * _typical(inner)
+    centre = np.average(rows.outputs, axis=0, weights=rows.weights)
+    weights = rows.weights / rows.weights.mean()
+    gram = choice.ridge * np.exp(inner / -h)
+    gram[np.diag_indices(len(gram))] += 1e-9 * len(seen)
+    right = np.zeros((len(anchors), rows.outputs.shape[1]))
+    for block, kernel in _kernels(seen, held, h):
+        weighed = kernel * weights[block, None]
+        gram += weighed.T @ kernel
+        right += weighed.T @ (rows.outputs[block] - centre)
+    factor = linalg.cho_factor(gram, lower=True, overwrite_a=True, check_finite=False)
+    found = linalg.cho_solve(factor, right, check_finite=False)
+    return KernelMachine(held, found, centre, root, h)
+
+
+def fit_machine(rows: Rows, choice: Choice, n_anchors: int, rng) -> KernelMachine:
+    """Fit a machine to any number of rows.
+
+    Parameters
+    ----------
+    rows : Rows
+    choice : Choice
+    n_anchors : int
+        Up to this many rows, all are anchors.
+    rng : RandomState
+        Draws anchors.
+
+    Returns
+    -------
+    KernelMachine
+    """
+    n = len(rows.Z)
+    with threadpool_limits(limits=1, user_api="blas"):
+        if n <= n_anchors:
+            *_, root = refined_roots(rows, choice.n_refinements)
+            return solve(rows, root, choice.bandwidth, [choice.ridge])[0]
+        n_anchors = min(n_anchors, int(np.sqrt(MOST_WORK / n)))
+        anchors = np.sort(rng.choice(n, max(2, n_anchors), replace=False))
+        *_, root = refined_roots(rows.only(anchors), choice.n_refinements)
+        return solve_inducing(rows, anchors, root, choice)
+
+
+def held_out_losses(
+    learn: Rows, score: Rows, choices: list[Choice]
+) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Fit the machines of all choices to some rows and predict others.
+
+    Parameters
+    ----------
+    learn, score : Rows
+    choices : list of Choice
+
+    Returns
+    -------
+    losses : ndarray of shape (n_choices,)
+        Weighted sums of squared errors at the scored rows.
+    predictions : list of ndarray of shape (n_scored, n_outputs)
+    """
+    losses = np.full(len(choices), np.inf)
+    predictions: list[np.ndarray] = [np.empty(0)] * len(choices)
+    most = max(choice.n_refinements for choice in choices)
+    with threadpool_limits(limits=1, user_api="blas"):
+        for step, root in enumerate(refined_roots(learn, most)):
+            for bandwidth in sorted({c.bandwidth for c in choices if c.n_refinements == step}):
+                places = [
+                    i
+                    for i, c in enumerate(choices)
+                    if (c.n_refinements, c.bandwidth) == (step, bandwidth)
+                ]
+                machines = solve(learn, root, bandwidth, [choices[i].ridge for i in places])
+                # The kernel between learning and scored rows serves all ridges.
+                every = np.hstack([machine.coefficients for machine in machines])
+                found = replace(machines[0], coefficients=every).sums(score.Z)
+                parts = np.split(found, len(places), axis=1)
+                for i, part, machine in zip(places, parts, machines, strict=True):
+                    predictions[i] = part + machine.centre
+                    errors = ((predictions[i] - score.outputs) ** 2).sum(axis=1)
+                    losses[i] = score.weights @ errors
+    return losses, predictions
+
+
+def _typical(apart: np.ndarray) -> float:
+    """Return the median distance of some rows; 1 where all are identical."""
+    sample = apart[:: max(1, len(apart) // 200)]
+    return float(np.median(sample[sample > 0])) if (sample > 0).any() else 1.0
+
+
+def _kernels(seen: np.ndarray, anchors: np.ndarray, h: float) -> Iterator[tuple[slice, np.ndarray]]:
+    """Yield blocks of rows with their kernel against all anchors."""
+    for start in range(0, len(seen), BLOCK_ROWS):
+        block = slice(start, start + BLOCK_ROWS)
+        yield block, np.exp(distances(seen[block], anchors) / -h)
