@@ -88,7 +88,7 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
         "max_depth": [Interval(Integral, 1, None, closed="left"), None],
         "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
         "l2_regularization": [Interval(Real, 0.0, None, closed="left")],
-        "max_features": [Interval(Real, 0.0, 1.0, closed="right")],
+        "max_features": [StrOptions({"auto"}), Interval(Real, 0.0, 1.0, closed="right")],
         "monotonic_cst": ["array-like", dict, None],
         "subsample": [Interval(Real, 0.0, 1.0, closed="right")],
         "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],

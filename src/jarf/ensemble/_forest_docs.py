@@ -115,8 +115,9 @@ min_samples_leaf : int, default=5
     Minimum number of rows in a leaf, whatever their weights.
 l2_regularization : float, default=1.0
     Added to the sum of hessians of a leaf.
-max_features : float, default=1.0
-    Share of the columns that a node tries as axes, drawn at random in every node.
+max_features : float or "auto", default="auto"
+    Share of the columns that a node tries as axes, drawn at random in every node. "auto": all, but
+    at most 256 columns.
 subsample : float, default=0.8
     Share of the rows that a tree sees, drawn at random in every round. With 1.0, a row of weight
     two counts exactly as two rows.

@@ -45,6 +45,19 @@ HISTOGRAM_FROM = 64
 MOST_LOG_STEP = 5.0
 
 
+# Maximum number of axes that a node tries with max_features="auto".
+MOST_AXES = 256
+# Number of axes drawn by importance in a node, as a multiple of the square root of the columns.
+WEIGHTED_AXES = 1.0
+
+
+def n_axes_of(rule: float | str, n_columns: int) -> int:
+    """Return the number of axes that a node tries."""
+    if rule == "auto":
+        return min(n_columns, MOST_AXES)
+    return max(1, int(np.ceil(float(rule) * n_columns)))
+
+
 @dataclass(frozen=True)
 class RoundRules:
     """How each round grows its tree.
@@ -56,7 +69,7 @@ class RoundRules:
     l2_regularization : float
     subsample : float
         Share of the rows that a tree sees.
-    max_features : float
+    max_features : float or "auto"
         Share of the columns that a node tries as axes.
     monotonic : ndarray of shape (n_columns,) of int8, default=None
         The sign that the slope along each column may have; 0: any. None: no constraints.
@@ -66,7 +79,7 @@ class RoundRules:
     limits: Limits
     l2_regularization: float
     subsample: float
-    max_features: float
+    max_features: float | str
     monotonic: np.ndarray | None = None
 
 
@@ -197,8 +210,7 @@ class Rounds:
     def _make_growth(self) -> JacobianGrowth:
         """Return what makes proposals of geometries."""
         table, limits = self.rows.table, self.rules.limits
-        d = table.Z.shape[1]
-        n_axes = max(1, int(np.ceil(self.rules.max_features * d)))
+        n_axes = n_axes_of(self.rules.max_features, table.Z.shape[1])
         sizes = NodeSizes(n_axes, n_axes, max(1, int(np.sqrt(table.oblique.sum()))))
         rules = Rules(limits.max_depth, limits.max_leaf_nodes, 2, limits.min_samples_leaf, 0.0, 0.0)
         return JacobianGrowth(rules, self.cycle.rounds, sizes, {}, table.only(slice(0)))
@@ -292,7 +304,13 @@ class Rounds:
         """Return what a node tries; gradients of the model so far come later."""
         if geometry not in self._proposals:
             known = tuple(name for name in geometry.sources if name in self._gradients.arrays)
-            self._proposals[geometry] = self._growth.tried(
+            growth = self._growth
+            if geometry.power:
+                n_axes = min(
+                    growth.sizes.n_axes, int(WEIGHTED_AXES * np.sqrt(len(self.rows.table.scale)))
+                )
+                growth = replace(growth, sizes=replace(growth.sizes, n_axes_beside=n_axes))
+            self._proposals[geometry] = growth.tried(
                 replace(geometry, sources=known), self._gradients
             )
         return self._proposals[geometry]
