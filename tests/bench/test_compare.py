@@ -109,7 +109,7 @@ def test_what_cannot_take_part_is_said(monkeypatch):
     assert list(found.scores) == ["RF"]
     said = " ".join(found.summary["left_out"])
     assert "xgboost is not installed" in said
-    assert "only classes does no regression" in said
+    assert "only classes does not support regression" in said
     assert "xgboost is not installed" in found.html()
 
 

@@ -277,7 +277,7 @@ METHODS = (
         requires=("catboost",),
         recipe=Recipe(
             ("from catboost import CatBoost{Kind}",),
-            "CatBoost{Kind}(random_seed=0, verbose=False)",
+            "CatBoost{Kind}(random_seed=0, verbose=False, allow_writing_files=False)",
         ),
     ),
     Method(
