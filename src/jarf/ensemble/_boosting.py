@@ -166,7 +166,8 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
         if not more:
             self.feature_scales_ = column_std(X)
             n_rounds = self._choose(X, y, weights, seed, stages)
-        rows = self._prepare(X, y, weights, [self.geometry_], seed, "final", stages)
+        with stages.stage("surrogates"):
+            rows = self._prepare(X, y, weights, [self.geometry_], seed, "final")
         run = Rounds(rows, self._loss(), self.geometry_, self._round_rules(), seed)
         if more:
             n_rounds = self._rounds_to_add(run)
@@ -280,9 +281,7 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
         """Return how many times larger steps are while rows are held out."""
         return max(1.0, min(COARSE, COARSE_RATE / self.learning_rate))
 
-    def _prepare(
-        self, X, y, weights, cycles, seed: int, part: str, stages: Stages | None = None
-    ) -> LearningRows:
+    def _prepare(self, X, y, weights, cycles, seed: int, part: str) -> LearningRows:
         """Fit surrogates on at most ``surrogate_rows`` rows and differentiate them at all."""
         is_number = self.table_.is_number
         if self.monotonic_cst_ is not None:  # constrained columns stay plain axes

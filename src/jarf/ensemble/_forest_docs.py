@@ -186,7 +186,7 @@ conformal_ : ConformalSets or ConformalResiduals
 monotonic_cst_ : ndarray or None
     The constraint of every encoded column; None without constraints.
 stage_times_ : dict
-    Seconds spent on "race" or "early stopping" and on "fit".
+    Seconds spent on "race" or "early stopping", "surrogates" and "fit".
 feature_importances_ : ndarray of shape (n_features,)
     Decrease of the loss, attributed to the original columns through the weights of the cuts.
 forest_ : Forest
