@@ -1,4 +1,4 @@
-// The thin border: contiguous typed arrays and small objects in, checks once, the GIL released.
+// The Python module: takes contiguous typed arrays, checks them once and releases the GIL.
 #include "bindings_arrays.hpp"
 #include "bindings_columns.hpp"
 #include "bindings_forest.hpp"
@@ -18,7 +18,7 @@ static void add_outer_products(In<double, 2> rows, In<double, 1> weights, Out<do
 }
 
 NB_MODULE(_kernels, m) {
-  // A model that is alive when Python ends is not a leak.
+  // Models that are still alive when Python exits are not leaks.
   nb::set_leak_warnings(false);
   register_columns(m);
   register_proposals(m);

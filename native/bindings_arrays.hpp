@@ -1,4 +1,4 @@
-// How arrays cross the border: contiguous, of the right type, as they are.
+// Array types of the Python bindings: contiguous and of an exact dtype.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -21,11 +21,11 @@ using Out = nb::ndarray<T, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
 
 using jarf::require;
 
-// An array that crosses as it is: another dtype or stride is an error instead of a copy, which
-// would cut indices short or swallow what is written to it.
+// An array argument that is never converted. A wrong dtype or stride raises an error: a silent copy
+// could truncate indices or lose what is written to the array.
 inline auto as_is(const char* name) { return nb::arg(name).noconvert(); }
 
-// Hands a vector over to NumPy without copying it.
+// Hands a vector over to NumPy without a copy.
 template <typename T>
 nb::object to_numpy(std::vector<T>&& vector) {
   auto* owned = new std::vector<T>(std::move(vector));

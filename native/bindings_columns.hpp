@@ -1,4 +1,4 @@
-// The border of the training matrix.
+// Bindings of the training matrix.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace jarf_bindings {
 
-// Keeps the shared training arrays alive. Columns are rows here: shape (n_columns, n_rows).
+// Keeps the shared training arrays alive. They are stored by column: shape (n_columns, n_rows).
 struct TrainingColumns {
   TrainingColumns(In<float, 2> values_, In<std::uint8_t, 2> codes_, In<float, 2> lowest_,
                   In<float, 2> highest_, In<std::int32_t, 1> n_bins_)
@@ -40,7 +40,7 @@ struct TrainingColumns {
   jarf::Columns view;
 };
 
-// The columns of one tree, sums of the shared ones: column k along projection k.
+// The rotated columns of one tree: column k holds the values along projection k.
 struct RotatedColumns : TrainingColumns {
   RotatedColumns(In<float, 2> values_, In<std::int32_t, 1> starts_, In<std::int32_t, 1> features_,
                  In<float, 1> loadings_)

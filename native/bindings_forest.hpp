@@ -1,4 +1,4 @@
-// The border of fitted forests: predictions, leaves and differences.
+// Bindings of fitted forests: predictions, leaves and finite differences.
 #pragma once
 
 #include "bindings_arrays.hpp"
@@ -8,7 +8,7 @@
 
 namespace jarf_bindings {
 
-// Keeps a fitted forest's arrays alive; checked when made, so that walks need no checks.
+// Keeps a fitted forest's arrays alive. They are checked once, so tree walks need no checks.
 struct CheckedForest {
   CheckedForest(In<std::int32_t, 2> nodes_, In<std::int32_t, 1> roots_,
                 In<std::int32_t, 1> starts_, In<std::int32_t, 1> features_,

@@ -1,4 +1,4 @@
-// The border of the proposals that trees make their own from.
+// Bindings of the proposal specifications, from which every tree creates its own proposal.
 #pragma once
 
 #include <nanobind/stl/shared_ptr.h>
@@ -37,7 +37,7 @@ inline void make_sparse_random(jarf::SparseRandomSpec* self, std::size_t n_candi
   self->chances = to_vector<double>(chances);
 }
 
-// LAPACK's dsyev out of SciPy's capsule, whose name is the signature of the function in it.
+// LAPACK's dsyev from SciPy's capsule. The capsule's name is the signature of the function.
 inline jarf::Dsyev dsyev_of(nb::handle capsule) {
   require(PyCapsule_CheckExact(capsule.ptr()), "dsyev must be a capsule of SciPy's cython_lapack");
   const char* name = PyCapsule_GetName(capsule.ptr());
@@ -58,7 +58,7 @@ inline void make_canonical(jarf::CanonicalSpec* self, std::size_t n_features, bo
   self->options = {n_features, resample, max_rows, max_components, function};
 }
 
-// Gradients of one surrogate at all training rows; checked when made, kept alive by the proposal.
+// Gradients of one surrogate at all training rows: checked once, kept alive by the proposal.
 struct Gradients {
   Gradients(In<float, 2> values_, In<std::int32_t, 2> features_, std::size_t n_features_)
       : values(values_), features(features_), n_features(n_features_) {
@@ -106,7 +106,7 @@ inline void make_gradient_draws(GradientDrawsSpec* self,
   self->options = {scales.shape(0), n_candidates, n_rows, n_loadings};
 }
 
-// How deep a proposal of these is nested.
+// The nesting depth of a proposal that contains these parts.
 inline std::size_t nesting_around(const std::vector<std::shared_ptr<jarf::ProposalSpec>>& parts) {
   std::size_t deepest = 0;
   for (const auto& part : parts) deepest = std::max(deepest, part->nesting);

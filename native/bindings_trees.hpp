@@ -1,4 +1,4 @@
-// The border of targets, limits and the grower.
+// Bindings of targets, limits and the grower.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@
 
 namespace jarf_bindings {
 
-// Targets keep the arrays alive that they point to.
+// Targets keep the arrays they point to alive.
 template <class Criterion>
 struct Classes : jarf::ClassSpec<Criterion> {
   Classes(In<std::int32_t, 1> labels_, std::size_t n_classes)
@@ -62,7 +62,7 @@ struct MonotoneSteps : jarf::MonotoneSpec {
   In<double, 2> gradients, hessians;
 };
 
-// Asked from inside the growth: did the caller raise the flag, or is there a signal to handle?
+// Called during growth: whether the caller has set the stop flag or a signal is pending.
 class StopAsked {
  public:
   explicit StopAsked(const std::uint8_t* flag) : flag_(flag), last_(Clock::now()) {}

@@ -1,5 +1,6 @@
-// Checks of what crosses the border, once, so that nothing behind it has to look again. No Python
-// header here: the fuzz target (native/tests) goes through the same checks as the bindings.
+// Checks of everything that comes from Python. They run once, and the kernels rely on them. This
+// file includes no Python header, so that the fuzz target (native/tests) uses the same checks as
+// the bindings.
 #pragma once
 
 #include <cmath>
@@ -27,8 +28,8 @@ inline void check_matrix(const float* values, std::size_t n_columns, std::size_t
           "the training matrix must be finite in float32: divide columns that are too large");
 }
 
-// The bins of a matrix that was checked: in ascending order, and every value lies in its own. A
-// code that says otherwise would send rows to the wrong side of a split, or none to one of them.
+// Checks the bins of a validated matrix: bins are in ascending order and every value lies in its
+// bin. A wrong code would send rows to the wrong side of a split or leave a side empty.
 inline void check_bins(const Columns& columns) {
   for (std::size_t j = 0; j < columns.n_columns; ++j) {
     const std::int64_t n_bins = std::llabs(columns.n_bins[j]);
@@ -43,7 +44,7 @@ inline void check_bins(const Columns& columns) {
     const std::uint8_t* codes = columns.code_column(j);
     bool inside = true;
     for (std::size_t i = 0; i < columns.n_rows; ++i) {
-      const std::uint8_t bin = codes[i];  // lowest and highest have room for any byte
+      const std::uint8_t bin = codes[i];  // any byte is a valid index of lowest and highest
       inside &= bin < n_bins && lowest[bin] <= column[i] && column[i] <= highest[bin];
     }
     require(inside,
@@ -52,7 +53,7 @@ inline void check_bins(const Columns& columns) {
   }
 }
 
-// Weights of the rows: their sum is squared by the criteria.
+// Checks the row weights. The criteria square their sum, which must not overflow.
 inline void check_weights(const double* weights, std::size_t n_rows) {
   double total = 0.0;
   bool fine = true;
@@ -72,7 +73,7 @@ inline void check_labels(const std::int32_t* labels, std::size_t n_rows, std::si
   }
 }
 
-// Responses, gradients or hessians of shape (n_rows, width): sums over rows are squared.
+// Checks responses, gradients or hessians (n_rows, width). Their sums over rows are squared.
 inline void check_responses(const double* responses, const double* weights, std::size_t n_rows,
                             std::size_t width, const char* name = "responses") {
   double sizes = 0.0, weighted = 0.0;
@@ -120,8 +121,8 @@ inline void check_gradients(const GradientSource& source, std::size_t n_rows,
   }
 }
 
-// Projections (starts, features, loadings) over some columns: whole, none of them empty. A column
-// may stand in a projection once only: differences move one term of it.
+// Checks projections (starts, features, loadings): complete, and none empty. A column may occur in
+// a projection only once, because finite differences move a single term of it.
 inline void check_projections(const std::int32_t* starts, std::size_t n_projections,
                               const std::int32_t* features, std::size_t n_loadings,
                               std::size_t n_columns) {

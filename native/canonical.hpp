@@ -1,11 +1,11 @@
-// Canonical correlation directions (CCF): in every node, the directions of a few features that
-// correlate best with the labels.
+// Canonical correlation directions (canonical correlation forests, CCF): in every node, the
+// directions within a few features that correlate best with the labels.
 //
-// With one indicator per class, the canonical correlations of features and labels are the solutions
-// of B a = rho^2 S a, S the scatter of the node and B the scatter between its class means; with one
-// response, B has rank one; with several, it is the sum of theirs. Both are solved in the basis of
-// the correlation matrix' eigenvectors, small eigenvalues dropped, so that constant and collinear
-// features do no harm.
+// With one indicator per class, the canonical correlations of features and labels are solutions of
+// B a = rho^2 S a, where S is the node's scatter matrix and B the scatter between its class means.
+// With one response, B has rank one; with several, it is the sum of such matrices. Both cases are
+// solved in the basis of the correlation matrix's eigenvectors. Small eigenvalues are dropped, so
+// that constant and collinear features do no harm.
 #pragma once
 
 #include <algorithm>
@@ -19,15 +19,15 @@
 
 namespace jarf {
 
-// LAPACK's dsyev, as SciPy exports it.
+// LAPACK's dsyev as exported by SciPy.
 using Dsyev = void (*)(char* jobz, char* uplo, int* n, double* a, int* lda, double* w,
                        double* work, int* lwork, int* info);
 
 struct CanonicalOptions {
   std::size_t n_features;
   bool resample;               // the projection bootstrap
-  std::size_t max_rows;        // most rows that it draws; 0 draws as many as the node has
-  std::size_t max_components;  // best components that are tried; 0 tries all
+  std::size_t max_rows;        // rows drawn at most; 0: as many as the node has
+  std::size_t max_components;  // maximum number of components tried; 0: all
   Dsyev dsyev;
 };
 
@@ -57,7 +57,7 @@ class CanonicalCorrelation : public Proposal {
     solve();
   }
 
-  // The components, best first; if all of them are constant, the features themselves.
+  // Yields the components, best first, or the features themselves if every component is constant.
   bool next(Direction& candidate) override {
     const std::size_t p = features_.size();
     if (p == 0) return false;
@@ -91,7 +91,7 @@ class CanonicalCorrelation : public Proposal {
     for (std::size_t i = 0; i < node.n_rows; ++i) chosen_[i] = static_cast<std::uint32_t>(i);
   }
 
-  // The projection bootstrap: directions from a resample, the split from all rows.
+  // Projection bootstrap: directions come from a resample, the split from all rows.
   void choose_rows(const NodeView& node) {
     all_rows(node);
     if (!resample_ || node.n_rows < 3) return;
@@ -99,8 +99,9 @@ class CanonicalCorrelation : public Proposal {
     for (std::uint32_t& at : chosen_) at = node.rng->below(static_cast<std::uint32_t>(node.n_rows));
   }
 
-  // Means, standard deviations, correlations and, standardised, the scatter with the labels.
-  // `gathered_` has a row of features for each chosen row: sums over rows then run side by side.
+  // Computes means, standard deviations, correlations and the scatter of standardised features with
+  // the labels. `gathered_` stores the features of each chosen row together, so that sums over rows
+  // vectorise.
   void scatter(const NodeView& node) {
     const std::size_t p = features_.size(), n = chosen_.size();
     gather(node);
@@ -129,7 +130,7 @@ class CanonicalCorrelation : public Proposal {
     for (std::size_t i = 0; i < n; ++i) {
       total += roots_[i] = node.labels.weights[node.labels.at(chosen_[i])];
     }
-    // Where all hessians are zero, rows count alike.
+    // If all hessians are zero, rows are weighted equally.
     if (!(total > 0.0)) {
       std::fill(roots_.begin(), roots_.end(), 1.0);
       total = static_cast<double>(n);
@@ -142,7 +143,7 @@ class CanonicalCorrelation : public Proposal {
     }
   }
 
-  // To (x - mean) / deviation * sqrt(weight / total); zeros where a feature is constant.
+  // Maps x to (x - mean) / deviation * sqrt(weight / total); zero if a feature is constant.
   void standardise() {
     const std::size_t p = features_.size(), n = chosen_.size();
     means_.assign(p, 0.0);
@@ -172,7 +173,7 @@ class CanonicalCorrelation : public Proposal {
     }
   }
 
-  // One row per class: its mean in standardised features, times the root of its share.
+  // One row per class: its mean in standardised features, times the square root of its share.
   void class_means(const NodeView& node) {
     const std::size_t p = features_.size(), n = chosen_.size(), k = node.labels.n_classes;
     links_.assign(k * p, 0.0);
@@ -193,8 +194,8 @@ class CanonicalCorrelation : public Proposal {
     n_components_ = std::min(p, n_seen > 0 ? n_seen - 1 : 0);
   }
 
-  // One row per response: its scatter with the standardised features. Of several responses each is
-  // divided by its standard deviation, so that their units do not matter.
+  // One row per response: its scatter with the standardised features. Multiple responses are
+  // divided by their standard deviations, so that their units do not matter.
   void response_sums(const NodeView& node) {
     const std::size_t p = features_.size(), n = chosen_.size(), k = node.labels.n_responses;
     links_.assign(k * p, 0.0);
@@ -223,7 +224,7 @@ class CanonicalCorrelation : public Proposal {
     n_components_ = std::min(p, std::max<std::size_t>(1, n_varying));
   }
 
-  // Eigenvalues ascending; eigenvectors replace the matrix, one per row.
+  // Eigenvalues in ascending order; eigenvectors replace the matrix, one per row.
   bool eigen(std::vector<double>& matrix, int n, std::vector<double>& values) {
     values.resize(n);
     int size = std::max(1, 34 * n), info = 0;
@@ -236,7 +237,7 @@ class CanonicalCorrelation : public Proposal {
   void solve() {
     const std::size_t p = features_.size(), n_links = links_.size() / p;
     if (degenerate_ || !eigen(correlations_, static_cast<int>(p), spectrum_)) return;
-    // Whitened basis: eigenvector / sqrt(eigenvalue), one per row, small ones dropped.
+    // Whitened basis: eigenvector / sqrt(eigenvalue), one per row. Small eigenvalues are dropped.
     basis_.clear();
     for (std::size_t r = 0; r < p; ++r) {
       if (!(spectrum_[r] > 1e-8 * spectrum_[p - 1])) continue;
@@ -245,7 +246,7 @@ class CanonicalCorrelation : public Proposal {
       }
     }
     const std::size_t rank = basis_.size() / p;
-    if (rank == 0) return;  // a column that changed while the tree grew; LAPACK forbids size 0
+    if (rank == 0) return;  // a column changed while the tree grew; LAPACK forbids size 0
     whitened_.assign(n_links * rank, 0.0);
     for (std::size_t c = 0; c < n_links; ++c) {
       for (std::size_t r = 0; r < rank; ++r) {
@@ -254,7 +255,7 @@ class CanonicalCorrelation : public Proposal {
         }
       }
     }
-    if (n_components_ == 1) {  // links of rank one: any of them is the component
+    if (n_components_ == 1) {  // links have rank one: any of them is the component
       keep(whitened_.data() + largest_row(whitened_, rank) * rank, rank);
       return;
     }
@@ -292,7 +293,7 @@ class CanonicalCorrelation : public Proposal {
     return best;
   }
 
-  // Back to the original columns, of length one in standardised ones.
+  // Maps a component back to the original columns; it has unit length in the standardised ones.
   void keep(const double* component, std::size_t rank) {
     const std::size_t p = features_.size();
     loadings_.assign(p, 0.0);
@@ -325,7 +326,7 @@ class CanonicalCorrelation : public Proposal {
 
 struct CanonicalSpec : ProposalSpec {
   CanonicalOptions options;
-  std::vector<double> chances;  // empty: all alike
+  std::vector<double> chances;  // empty: uniform
   std::unique_ptr<Proposal> make(const Columns& columns) const override {
     if (!chances.empty() && chances.size() != columns.n_columns) {
       throw std::invalid_argument("chances must be empty or have one entry per column");

@@ -1,4 +1,4 @@
-// Classes: Gini impurity and entropy.
+// Classification targets: Gini impurity and entropy.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ struct Gini {
 };
 
 struct Entropy {
-  // Whole weights (no sample weights) look their logarithms up.
+  // Integer weights (the case without sample weights) use a table of logarithms.
   void prepare(const double* weights, std::size_t n_rows) {
     double total = 0.0;
     bool whole = true;
@@ -54,11 +54,11 @@ class ClassTarget {
     row_weights_.resize(n_rows);
   }
 
-  // A split must leave this share of the tree's weight on either side.
+  // A split must leave at least this share of the tree's weight on each side.
   void set_min_share(double share) { min_side_ = share * whole_; }
   double whole() const { return whole_; }
   std::size_t n_outputs() const { return n_outputs_; }
-  // Whether a split that gains nothing is refused: trees of classes grow until leaves are pure.
+  // Whether splits without a gain are rejected. Classification trees grow until leaves are pure.
   static constexpr bool kMustGain = false;
   static constexpr bool kBinsAdd = false;
 
@@ -91,7 +91,7 @@ class ClassTarget {
     return {row_weights_.data(), classes_.data(), present_.size(), nullptr, 0, nullptr};
   }
 
-  // The value of a leaf: a pure one is named by its class, -1 - class, and takes no row.
+  // Returns the row of values of a leaf. A pure leaf returns -1 - class and stores no row.
   std::int32_t leaf(std::vector<double>& values) const {
     if (is_pure()) return -1 - present_[0];
     const std::size_t start = values.size();
@@ -102,8 +102,8 @@ class ClassTarget {
     return static_cast<std::int32_t>(start / n_outputs_);
   }
 
-  // The two sides of a threshold that passes over the rows of one candidate. A small object of
-  // its own, so that its sums can stay in registers.
+  // The two sides of a threshold that moves across the rows of one candidate. A small separate
+  // object, so that the compiler can keep its sums in registers.
   class Sides {
    public:
     explicit Sides(ClassTarget& target)
@@ -151,10 +151,10 @@ class ClassTarget {
     double total_, min_side_, right_parts_, left_total_ = 0.0, left_parts_ = 0.0;
   };
 
-  // What a bin holds: the weight of each class.
+  // A bin stores the weight of each class.
   std::size_t bin_width() const { return totals_.size(); }
   void add_to_bin(double* bin, std::size_t i) const { bin[classes_[i]] += row_weights_[i]; }
-  // Adds all rows to the bins that `codes` name.
+  // Adds every row to the bin given by its code.
   void fill(const std::uint8_t* codes, std::size_t n_rows, double* bins) const {
     const std::size_t width = bin_width();
     const std::uint32_t* classes = classes_.data();
@@ -169,8 +169,8 @@ class ClassTarget {
   const std::int32_t* labels_;
   const double* weights_;
   std::size_t n_outputs_;
-  std::vector<std::uint32_t> local_of_;  // of each class: its number within the node
-  std::vector<std::int32_t> present_;    // and back
+  std::vector<std::uint32_t> local_of_;  // maps a class to its number within the node
+  std::vector<std::int32_t> present_;    // inverse of local_of_
   std::vector<std::uint32_t> classes_;
   std::vector<double> row_weights_, totals_, left_;
   double whole_ = 0.0, min_side_ = 0.0;

@@ -1,5 +1,5 @@
-// The training matrix that all trees of a forest share: float32 columns, and beside them one byte
-// a value, the bin that the value falls in, for the large nodes.
+// The training matrix shared by all trees of a forest: float32 columns and, for large nodes, the
+// bin of every value as one byte.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace jarf {
 
 constexpr std::size_t kMaxBins = 256;
 
-// A sparse vector over the columns. One feature of loading 1 is a plain axis.
+// A sparse vector over the columns. A single feature with loading 1 is a plain axis.
 struct Direction {
   const std::int32_t* features = nullptr;
   const float* loadings = nullptr;
@@ -22,9 +22,9 @@ struct Direction {
   bool is_axis() const { return size == 1 && loadings[0] == 1.0f; }
 };
 
-// What the columns of a rotated tree are: column k is the sum along direction k.
+// The rotation of a tree: its column k holds the values along direction k.
 struct Rotation {
-  const std::int32_t* starts;  // of each direction, in the two pools
+  const std::int32_t* starts;  // offset of each direction in the two arrays below
   const std::int32_t* features;
   const float* loadings;
   Direction direction(std::size_t k) const {
@@ -33,17 +33,17 @@ struct Rotation {
   }
 };
 
-// A view: the arrays belong to the caller. Without bins, `codes` is null. With a rotation, a tree
-// has `n_columns` rotated columns, which exist nowhere; `column` is still one of the matrix.
+// A view: the caller owns the arrays. Without bins, `codes` is null. With a rotation, a tree has
+// `n_columns` rotated columns, which are not stored; `column` still returns one of the matrix.
 struct Columns {
-  const float* values;  // column after column
+  const float* values;  // column-major
   std::size_t n_rows;
   std::size_t n_columns;
   const Rotation* rotation = nullptr;
-  const std::uint8_t* codes = nullptr;    // column after column
+  const std::uint8_t* codes = nullptr;    // column-major
   const float* lowest = nullptr;          // (n_columns, kMaxBins): smallest value of each bin
   const float* highest = nullptr;         // (n_columns, kMaxBins): largest value of each bin
-  const std::int32_t* n_bins = nullptr;   // negative: each bin is one distinct value
+  const std::int32_t* n_bins = nullptr;   // negative: every bin is one distinct value
 
   const float* column(std::size_t feature) const { return values + feature * n_rows; }
   const std::uint8_t* code_column(std::size_t feature) const { return codes + feature * n_rows; }
@@ -53,7 +53,7 @@ struct Columns {
   bool bins_are_values(std::size_t feature) const { return n_bins[feature] < 0; }
 };
 
-// Neither NaN nor infinite. Without a jump, so that compilers make it wide.
+// Neither NaN nor infinite. Branch-free, so that compilers vectorise it.
 template <typename T>
 bool all_finite(const T* values, std::size_t n) {
   bool spoiled = false;
@@ -61,9 +61,9 @@ bool all_finite(const T* values, std::size_t n) {
   return !spoiled;
 }
 
-// Cuts one column into at most kMaxBins bins of about equal numbers of rows; equal values share a
-// bin. Where the distinct values are few enough each has its own. The copy is checked, since
-// another thread may write to the column and sorting NaN would leave the array.
+// Divides one column into at most kMaxBins bins with about equal numbers of rows. Equal values
+// share a bin; with few enough distinct values, each has its own bin. The copy is checked because
+// another thread may write to the column, and sorting NaN would access memory out of bounds.
 inline std::int32_t bin_column(const float* column, std::size_t n_rows, std::uint8_t* codes,
                                float* lowest, float* highest, std::vector<float>& sorted) {
   sorted.assign(column, column + n_rows);
@@ -77,7 +77,7 @@ inline std::int32_t bin_column(const float* column, std::size_t n_rows, std::uin
   const bool each_its_own = n_distinct <= kMaxBins;
   std::size_t n_bins = 0, begin = 0;
   while (begin < n_rows) {
-    // An equal share of the rows that are left, then on to the end of a run of equal values.
+    // Takes an equal share of the remaining rows, then extends to the end of a run of equal values.
     std::size_t end = begin + 1;
     if (!each_its_own) {
       end = begin + std::max<std::size_t>(1, (n_rows - begin) / (kMaxBins - n_bins));
@@ -96,8 +96,7 @@ inline std::int32_t bin_column(const float* column, std::size_t n_rows, std::uin
   return each_its_own ? -static_cast<std::int32_t>(n_bins) : static_cast<std::int32_t>(n_bins);
 }
 
-// Smallest and largest of some values, in four lanes that do not wait for one another. Both are NaN
-// where one of the values is.
+// Smallest and largest of some values, in four independent lanes. Both are NaN if any value is NaN.
 inline void range_of(const float* values, std::size_t n, float& lowest, float& highest) {
   float low[4], high[4];
   bool spoiled[4] = {};
@@ -123,7 +122,7 @@ inline void range_of(const float* values, std::size_t n, float& lowest, float& h
   }
 }
 
-// A float32 t with low <= t < high, as near to the middle as float32 allows.
+// A float32 t with low <= t < high, as close to the midpoint as float32 allows.
 inline float between(float low, float high) {
   const float middle = static_cast<float>(0.5 * low + 0.5 * static_cast<double>(high));
   return middle < high ? middle : low;

@@ -1,6 +1,6 @@
-// Bins made for one direction in one node, a byte per row. They are of equal width; where values
-// crowd in a few of them, the range is narrowed first and then the bins are made to hold about
-// equally many rows.
+// Bins of one direction in one node, one byte per row. Bins have equal width. If values crowd into
+// a few bins, the range is narrowed first; if they still crowd, the bins are chosen to hold about
+// equal numbers of rows.
 #pragma once
 
 #include <algorithm>
@@ -12,10 +12,10 @@ namespace jarf {
 
 class DirectionBins {
  public:
-  // More rows than this share in one bin count as crowded.
+  // A bin with more than 1/kCrowd of the rows is crowded.
   static constexpr std::size_t kCrowd = 8;
 
-  // Sorts the values into `n_bins` (at most 256). False where their range is too narrow for that.
+  // Assigns the values to `n_bins` (at most 256). Returns false if their range is too narrow.
   bool make(const float* values, std::size_t n_rows, std::size_t n_bins, float lowest,
             float highest) {
     if (codes_.size() < n_rows) codes_.resize(n_rows);
@@ -39,7 +39,7 @@ class DirectionBins {
   bool is_crowded(std::size_t bin, std::size_t n_rows) const {
     return counts_[bin] * kCrowd > n_rows;
   }
-  // Whether all values of a bin that is not empty are one number.
+  // Whether all values of a non-empty bin are equal.
   bool is_value(std::size_t bin, const float* values, std::size_t n_rows) const {
     std::size_t i = first_row(bin);
     const float value = values[i];
@@ -67,7 +67,7 @@ class DirectionBins {
     count_rows(n_rows);
   }
 
-  // The same by the share of rows below a value, which is taken to be linear within each bin.
+  // Assigns bins by the cumulative share of rows, assumed to be linear within each bin.
   void spread(const float* values, std::size_t n_rows, float lowest, float scale) {
     const float last = static_cast<float>(n_bins_ - 1);
     const float per_row = static_cast<float>(n_bins_) / static_cast<float>(n_rows);
@@ -90,7 +90,7 @@ class DirectionBins {
     count_rows(n_rows);
   }
 
-  // Two rows of counters: neighbours in one bin need not wait for each other.
+  // Two sets of counters, so that consecutive rows in the same bin need not wait for each other.
   void count_rows(std::size_t n_rows) {
     const std::uint8_t* codes = codes_.data();
     std::uint32_t odd[256];
@@ -109,7 +109,7 @@ class DirectionBins {
     return *std::max_element(counts_, counts_ + n_bins_) * kCrowd > n_rows;
   }
 
-  // The range of the bins without 1/64 of the rows at either end. False where it is hardly less.
+  // The bins' range without 1/64 of the rows at each end. Returns false if barely narrower.
   bool narrow(std::size_t n_rows, float from, float width, float& lowest, float& highest) const {
     const std::size_t spared = n_rows / 64;
     std::size_t first = 0, last = n_bins_ - 1;

@@ -1,4 +1,4 @@
-// A fitted forest as flat arrays: the one format of all trees, grown here or read from elsewhere.
+// A fitted forest as flat arrays: the only format of trees, grown here or imported.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@
 
 namespace jarf {
 
-// One node. A leaf has feature -1 and its row of `values` in `child[0]`; feature -2 - k stands for
-// projection k.
+// One node. A leaf has feature -1 and stores its row of `values` in `child[0]`. Feature -2 - k
+// refers to projection k.
 struct Node {
   std::int32_t feature;
   float threshold;
@@ -20,8 +20,8 @@ struct Node {
 };
 static_assert(sizeof(Node) == 16, "Node crosses the border as four 32-bit words");
 
-// A view: the arrays belong to the caller. The first `n_pure` rows of values are those of pure
-// leaves: row c is 1 for class c and 0 elsewhere.
+// A view: the caller owns the arrays. The first `n_pure` rows of values belong to pure leaves: row
+// c is 1 for class c and 0 elsewhere.
 struct Forest {
   const Node* nodes;
   std::size_t n_nodes;
@@ -40,8 +40,8 @@ struct Forest {
 
   static bool is_leaf(const Node& node) { return node.feature == -1; }
 
-  // Which child a value goes to at an inner node: the comparison every tree of scikit-learn makes.
-  // As a number, not a jump: the way down a tree cannot be predicted.
+  // The child that a value goes to at an inner node, by the same comparison as in scikit-learn's
+  // trees. Computed without a branch, because paths through a tree are hard to predict.
   template <class AnyNode>
   static int side(const AnyNode& node, float x) {
     return !(x <= node.threshold);
@@ -55,12 +55,12 @@ struct Forest {
             static_cast<std::size_t>(starts[projection + 1] - start)};
   }
 
-  // The value of a row at an inner node, rounded exactly as when the tree was grown.
+  // The value of a row at an inner node, rounded exactly as during growth.
   float value(const Node& node, const float* row) const {
     return value_at(node, [row](std::int32_t feature) { return row[feature]; });
   }
 
-  // The same for a row whose feature j is moved.
+  // The same for a row whose feature j is replaced by `moved`.
   float value_moved(const Node& node, const float* row, std::int32_t j, float moved) const {
     return value_at(node, [=](std::int32_t at) { return at == j ? moved : row[at]; });
   }
@@ -69,8 +69,8 @@ struct Forest {
     return tree + 1 < n_trees ? static_cast<std::size_t>(roots[tree + 1]) : n_nodes;
   }
 
-  // Rejects arrays that a walk could leave or never end in: children lie behind their parent and
-  // within its tree.
+  // Rejects arrays on which a walk could go out of bounds or never end: children must come after
+  // their parent and belong to the same tree.
   void check() const {
     require(n_features > 0, "a forest needs at least one feature");
     check_roots();
@@ -85,7 +85,7 @@ struct Forest {
   }
 
  private:
-  // Products are exact in double, their sum is rounded once.
+  // Products are exact in double precision and their sum is rounded once.
   template <class Feature>
   float value_at(const Node& node, Feature at) const {
     if (node.feature >= 0) return at(node.feature);
@@ -123,7 +123,7 @@ struct Forest {
     }
   }
 
-  // Predictions count pure leaves, differences read their values: both must agree.
+  // Predictions count pure leaves and differences read their values, so both must agree.
   void check_pure() const {
     require(n_pure <= n_leaves && n_pure <= n_outputs, "n_pure exceeds the values");
     bool unit = true;

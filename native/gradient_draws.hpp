@@ -1,6 +1,7 @@
-// Directions drawn from the local EJOP: a signed sum of the surrogate's gradients at a few random
-// rows of the node. With independent signs its covariance is the node's own mean outer product of
-// gradients, up to scale: global at the root, local in the depths.
+// Directions drawn from the local expected Jacobian outer product (EJOP): a randomly signed sum of
+// the surrogate's gradients at a few random rows of the node. With independent signs, its
+// covariance is the node's mean outer product of gradients, up to scale: global at the root, local
+// deeper down.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +15,8 @@
 
 namespace jarf {
 
-// Gradients of one surrogate at every training row, `width` entries per row. Without `features` a
-// row is dense: width is the number of columns. A view.
+// Gradients of one surrogate at every training row, `width` entries per row. Without `features`,
+// rows are dense and width is the number of columns. A view: the caller owns the arrays.
 struct GradientSource {
   const float* values;
   const std::int32_t* features;
@@ -25,8 +26,8 @@ struct GradientSource {
 struct GradientDrawsOptions {
   std::size_t n_features;
   std::size_t n_candidates;
-  std::size_t n_rows;      // gradients mixed in a direction
-  std::size_t n_loadings;  // keep that many largest loadings; 0 keeps all
+  std::size_t n_rows;      // number of gradients mixed in a direction
+  std::size_t n_loadings;  // number of largest loadings kept; 0: all
 };
 
 class GradientDraws : public Proposal {
@@ -77,7 +78,7 @@ class GradientDraws : public Proposal {
     }
     loadings_.resize(features_.size());
     for (std::size_t k = 0; k < features_.size(); ++k) {
-      // From a slope per standard deviation to one in the units of the column.
+      // Converts a slope per standard deviation to the units of the column.
       loadings_[k] = sum_[features_[k]] / scales_[features_[k]];
     }
     if (features_.size() == 1) loadings_[0] = 1.0f;
@@ -118,7 +119,7 @@ class GradientDraws : public Proposal {
     }
   }
 
-  // Keeps the largest loadings in falling order; of two that are alike, the first column's.
+  // Keeps the largest loadings in descending order; ties go to the first column.
   void offer(std::int32_t feature) {
     if (sum_[feature] == 0.0f) return;
     if (features_.size() == options_.n_loadings) {
@@ -141,8 +142,8 @@ class GradientDraws : public Proposal {
   std::vector<float> scales_;
   GradientDrawsOptions options_;
   std::vector<float> sum_;
-  std::vector<std::uint8_t> is_touched_;  // entries of a sparse source that are in the sum,
-  std::vector<std::int32_t> touched_;     // and which they are
+  std::vector<std::uint8_t> is_touched_;  // marks the entries of a sparse source in the sum
+  std::vector<std::int32_t> touched_;     // lists them
   std::vector<std::int32_t> features_;
   std::vector<float> loadings_;
   std::size_t n_found_ = 0, n_tried_ = 0;

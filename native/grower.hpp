@@ -1,5 +1,5 @@
-// One tree. The grower keeps the rows of every node together, asks the proposal for candidates,
-// keeps the best split, and knows nothing about where the candidates come from.
+// Growth of one tree. The grower keeps the rows of every node contiguous, asks the proposal for
+// candidate directions and keeps the best split. It does not know where candidates come from.
 #pragma once
 
 #include <algorithm>
@@ -24,39 +24,39 @@
 
 namespace jarf {
 
-// A grown tree, its nodes and projections numbered from its own root. A leaf names its row of
-// values; a pure one, -1 - class instead.
+// A grown tree. Nodes and projections are numbered from its own root. A leaf stores the index of
+// its row of values or, if it is pure, -1 - class.
 struct GrownTree {
   std::vector<Node> nodes;
-  std::vector<double> weights;  // of each node: the training weight that reached it
-  std::vector<double> gains;    // of each node: decrease of impurity times weight; 0 in leaves
-  std::vector<std::int32_t> starts{0};  // of each projection, in the two pools
+  std::vector<double> weights;  // per node: training weight that reached it
+  std::vector<double> gains;    // per node: decrease of impurity times weight; 0 in leaves
+  std::vector<std::int32_t> starts{0};  // offset of each projection in the two arrays below
   std::vector<std::int32_t> features;
   std::vector<float> loadings;
   std::vector<double> values;
-  std::vector<std::int32_t> leaves;  // of each training row: its leaf; -1: not in the tree
-  std::vector<double> bounds;  // of each node: least and largest value; none if not constrained
+  std::vector<std::int32_t> leaves;  // per training row: its leaf; -1: not in the tree
+  std::vector<double> bounds;  // per node: lower and upper bound; empty if unconstrained
 };
 
-// The names are those of the estimators' parameters.
+// Fields are named after the estimators' parameters.
 struct Limits {
   std::size_t max_depth;
-  std::size_t max_leaf_nodes;  // 0: no limit, the tree grows depth first
+  std::size_t max_leaf_nodes;  // 0: no limit, and the tree grows depth first
   std::size_t min_samples_split;
   std::size_t min_samples_leaf;
   double min_weight_fraction_leaf;
   double min_impurity_decrease;
-  std::size_t histogram_from;  // least rows of a node that is searched in the columns' bins
-  std::size_t sample_from;     // least rows of a node whose candidates get bins of their own
+  std::size_t histogram_from;  // node size from which the columns' bins are searched
+  std::size_t sample_from;     // node size from which candidates get their own bins
 };
 
-// Thrown when the caller asked the growth to stop.
+// Thrown when the caller asked to stop growing.
 struct Stopped : std::runtime_error {
   Stopped() : std::runtime_error("growth was stopped") {}
 };
 
-// Thrown when a split that was found leaves a side without rows: the matrix was written to while
-// the tree grew, or the processor rounds small numbers to zero.
+// Thrown when the chosen split leaves a side without rows: the matrix was written to during growth,
+// or the processor flushes subnormal numbers to zero.
 struct NoRows : std::runtime_error {
   NoRows()
       : std::runtime_error(
@@ -68,8 +68,8 @@ struct NoRows : std::runtime_error {
 template <class Target>
 class Grower {
  public:
-  // `rows`: the training rows of the tree. `should_stop` is asked every few milliseconds. With
-  // `keep_leaves` the tree also says which leaf each training row reached.
+  // `rows`: the training rows of the tree. `should_stop` is called every few milliseconds. With
+  // `keep_leaves`, the tree also records the leaf of each training row.
   static GrownTree grow(const Columns& columns, Target& target, Proposal& proposal,
                         std::vector<std::uint32_t> rows, std::uint64_t seed, const Limits& limits,
                         std::function<bool()> should_stop, bool keep_leaves = false) {
@@ -143,8 +143,8 @@ class Grower {
     }
   }
 
-  // The node whose split gains most is split next, until there are enough leaves. What a proposal
-  // remembers holds for trees grown depth first only, so nothing is handed on.
+  // Splits the node with the largest gain next, until there are enough leaves. A proposal's memory
+  // is valid only for depth-first growth, so none is passed on.
   void best_first() {
     NodeBins node_bins(columns_, axes_with_bins(), target_.bin_width());
     if (node_bins.bytes() * (limits_.max_leaf_nodes + 1) <= kMaxBinBytes) node_bins_ = &node_bins;
@@ -185,7 +185,7 @@ class Grower {
     }
   }
 
-  // The columns whose histograms are kept for whole nodes: those that every node tries.
+  // The columns whose histograms are kept for whole nodes: the axes that every node tries.
   std::vector<std::uint32_t> axes_with_bins() const {
     if (!Target::kBinsAdd || !columns_.codes || columns_.rotation) return {};
     return proposal_.constant_axes();
@@ -210,7 +210,7 @@ class Grower {
         [&](double* bin, std::size_t i) { target_.add_to_bin(bin, i); }, [&] { pause(n_rows); });
   }
 
-  // The smaller child's bins are filled, the larger one's are the difference.
+  // Fills the bins of the smaller child and subtracts them from the parent's for the larger one.
   std::pair<BinSums, BinSums> bins_of_children(const Task& left, const Task& right,
                                                BinSums parent) {
     const bool left_is_smaller = left.end - left.begin <= right.end - right.begin;
@@ -244,7 +244,7 @@ class Grower {
     if constexpr (kIsMonotone<Target>) target_.set_bounds(tree_.bounds.data() + 2 * task.node);
   }
 
-  // The best split among the proposal's candidates; false where the node must be a leaf.
+  // Finds the best split among the proposal's candidates. Returns false if the node must be a leaf.
   bool examine(const Task& task, Found& found) {
     const std::size_t n_rows = task.end - task.begin;
     const std::uint32_t* rows = rows_.data() + task.begin;
@@ -311,7 +311,7 @@ class Grower {
     return Verdict::better;
   }
 
-  // Bins that are single values lose nothing, and pay wherever they are fewer than the rows.
+  // Bins of single values are exact, so they pay off whenever there are fewer bins than rows.
   bool bins_pay(std::size_t feature, std::size_t n_rows) const {
     if (!columns_.codes) return false;
     const std::size_t cells = columns_.bins(feature) * target_.bin_width();
@@ -320,7 +320,7 @@ class Grower {
   }
 
   // The rows' values along a direction, and their range. An axis of a rotated tree is one of its
-  // rotated columns. Large nodes of plain axes are searched by bins: `values` grows as needed.
+  // rotated columns. Plain axes of large nodes are searched by bins, so `values` grows as needed.
   void project(const Direction& direction, const Task& task, std::vector<float>& values,
                float& lowest, float& highest) const {
     const std::size_t n_rows = task.end - task.begin;
@@ -337,8 +337,8 @@ class Grower {
     range_of(out, n_rows, lowest, highest);
   }
 
-  // Turns the node into an inner one and gives its rows to two children, order kept.
-  // Values along anything but a column of the matrix lie in `best_values_`.
+  // Turns the node into an inner node and divides its rows between two children, in the same order.
+  // Values along anything but a column of the matrix are in `best_values_`.
   std::pair<Task, Task> split(const Task& task, const Found& found) {
     const std::uint32_t* rows = rows_.data() + task.begin;
     const std::size_t n_rows = task.end - task.begin;
@@ -363,8 +363,8 @@ class Grower {
     return {left, right};
   }
 
-  // Children inherit the bounds of their parent; along a constrained column, the middle of the
-  // children's values lies between them.
+  // Children inherit the bounds of their parent. For a constrained column, the midpoint of the
+  // children's values separates their bounds.
   void bound_children(const Task& parent, const Direction& direction, const Task& left,
                       const Task& right) {
     double* bounds = tree_.bounds.data();
@@ -381,7 +381,7 @@ class Grower {
     bounds[2 * right.node + (sign < 0)] = middle;
   }
 
-  // Puts the entries of rows that go left in front, order kept; returns their number.
+  // Moves the entries of rows that go left to the front, in the same order; returns their number.
   std::size_t partition(std::uint32_t* entries, std::size_t n_rows) {
     std::size_t n_left = 0, n_right = 0;
     for (std::size_t i = 0; i < n_rows; ++i) {
@@ -419,7 +419,7 @@ class Grower {
     return static_cast<std::int32_t>(tree_.nodes.size()) - 1;
   }
 
-  // The target still holds the node's rows.
+  // Requires that the target still holds the node's rows.
   void make_leaf(const Task& task) {
     const std::int32_t value = target_.leaf(tree_.values);
     tree_.nodes[task.node] = {-1, 0.0f, {value, value}};
@@ -444,7 +444,7 @@ class Grower {
   double min_gain_ = 0.0;
   static constexpr std::size_t kMaxBinBytes = std::size_t{1} << 28;
   NodeBins* node_bins_ = nullptr;  // null: histograms are filled for each candidate
-  const BinSums* bins_ = nullptr;  // of the node that is examined; null: none
+  const BinSums* bins_ = nullptr;  // of the current node, or null
   GrownTree tree_;
 };
 

@@ -1,7 +1,7 @@
 // Newton steps of one output under monotone constraints on columns, as in scikit-learn's
 // HistGradientBoosting. Every node has bounds, and its value is clipped to them. A split on a
-// constrained column must have its children's values in the right order, and parts their bounds at
-// the middle of the two, so that whatever grows below keeps the order.
+// constrained column must put its children's values in the right order. Their midpoint then
+// separates the children's bounds, so that all descendants keep the order.
 #pragma once
 
 #include <algorithm>
@@ -18,11 +18,11 @@ namespace jarf {
 
 class MonotoneNewton : public Newton<1> {
  public:
-  // `signs`: 1, -1 or 0 (not constrained) for each column.
+  // `signs`: 1, -1 or 0 (unconstrained) for each column.
   MonotoneNewton(Newton<1> steps, const std::int8_t* signs)
       : Newton<1>(std::move(steps)), signs_(signs) {}
 
-  // Constrained columns are split as axes only: a sum of columns may move against one of them.
+  // Constrained columns are only split as axes: a sum of columns could violate the constraint.
   bool allows(const Direction& direction) const {
     if (direction.is_axis()) return true;
     for (std::size_t k = 0; k < direction.size; ++k) {
@@ -33,10 +33,10 @@ class MonotoneNewton : public Newton<1> {
   int sign_of(const Direction& direction) const {
     return direction.is_axis() ? signs_[direction.features[0]] : 0;
   }
-  // The direction whose splits are scored next.
+  // Sets the direction whose splits are scored next.
   void face(const Direction& direction) { sign_ = sign_of(direction); }
 
-  // Bounds of the node that was entered.
+  // Sets the bounds of the current node.
   void set_bounds(const double* bounds) {
     lower_ = bounds[0];
     upper_ = bounds[1];
@@ -64,7 +64,7 @@ class MonotoneNewton : public Newton<1> {
       const double right = hessian_rest > noise ? hessian_rest : 0.0;
       const double of_left = target_.value_of(gradient_, left);
       const double of_right = target_.value_of(rest, right);
-      // Two sides of one value, as where both are clipped, gain nothing but rounding.
+      // If both sides have the same value, for example after clipping, any gain is rounding error.
       const bool in_order = target_.sign_ == 0  ? of_left != of_right
                             : target_.sign_ > 0 ? of_left < of_right
                                                 : of_left > of_right;
@@ -82,7 +82,7 @@ class MonotoneNewton : public Newton<1> {
   double value_of(double gradient, double hessian) const {
     return std::min(std::max(step(gradient, hessian), lower_), upper_);
   }
-  // The decrease of the penalised loss by a step of this value.
+  // The decrease of the penalised loss for a step of this value.
   double part(double gradient, double hessian, double value) const {
     return -(2.0 * gradient + (hessian + l2_) * value) * value;
   }

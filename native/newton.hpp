@@ -1,5 +1,5 @@
-// Newton steps of boosting: a node of gradients G and hessians H scores G^2 / (H + lambda) and a
-// leaf holds -G / (H + lambda), for one output or for several at once (vector leaves).
+// Newton steps of boosting: a node with gradient sum G and hessian sum H scores G^2 / (H + lambda),
+// and a leaf holds -G / (H + lambda), for one output or for several at once (vector leaves).
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,8 @@
 
 namespace jarf {
 
-// K is the number of outputs where it is known to the compiler, else 0. Gradients and hessians are
-// of shape (n_rows, n_outputs); both are multiplied by the weights of the rows.
+// K is the number of outputs if known at compile time, else 0. Gradients and hessians have shape
+// (n_rows, n_outputs); both are multiplied by the row weights.
 template <std::size_t K>
 class Newton {
  public:
@@ -45,13 +45,13 @@ class Newton {
     }
   }
 
-  // A split must leave this share of the hessians, averaged over outputs, on either side.
+  // A split must leave at least this share of the hessians, averaged over outputs, on each side.
   void set_min_share(double share) {
     min_side_ = std::max(min_side_, share * whole_) * static_cast<double>(k());
   }
   double whole() const { return whole_; }
   std::size_t n_outputs() const { return k(); }
-  // The penalty can make a split worse than none.
+  // Because of the penalty, a split can be worse than no split.
   static constexpr bool kMustGain = true;
   static constexpr bool kBinsAdd = true;
 
@@ -75,7 +75,7 @@ class Newton {
     for (std::size_t c = 0; c < k(); ++c) score += part(totals_[2 * c], totals_[2 * c + 1]);
     return score;
   }
-  // The Newton step of each row as a response, its hessian as the weight.
+  // The Newton step of each row as its response, and its hessian as its weight.
   NodeLabels labels() const {
     return {label_weights_.data(), nullptr, 0, labels_.data(), k(), rows_};
   }
@@ -118,18 +118,19 @@ class Newton {
     double* left_;
   };
 
-  // Smaller hessians count as zero: no step is divided by them. So does a side's hessian below
-  // this share of its node's: the difference of two sums may be nothing but rounding.
+  // Hessians smaller than kTiny count as zero, to avoid dividing by them. A side's hessian also
+  // counts as zero if it is below the share kNoise of its node's: a difference of two sums may be
+  // pure rounding error.
   static constexpr double kTiny = 1e-16;
   static constexpr double kNoise = 1e-12;
 
-  // What a bin holds: gradient and hessian of each output in turn.
+  // A bin stores the gradient and hessian of each output in turn.
   std::size_t bin_width() const { return 2 * k(); }
   void add_to_bin(double* bin, std::size_t i) const {
     const double* from = node_.data() + i * 2 * k();
     for (std::size_t c = 0; c < 2 * k(); ++c) bin[c] += from[c];
   }
-  // Adds all rows to the bins that `codes` name.
+  // Adds every row to the bin given by its code.
   void fill(const std::uint8_t* codes, std::size_t n_rows, double* bins) const {
     const double* from = node_.data();
     for (std::size_t i = 0; i < n_rows; ++i, from += 2 * k()) {

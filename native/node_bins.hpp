@@ -1,5 +1,5 @@
-// Histograms of all columns of a node at once, for trees that try every axis in every node. The
-// bins of a child are filled from its rows, those of its sibling are what is left of the parent's.
+// Histograms of all columns of a node, for trees that try every axis in every node. The bins of one
+// child are filled from its rows; subtracting them from the parent's gives the sibling's.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace jarf {
 
-// One node: of each bin of each column the sums of the target, and the number of rows.
+// The bins of one node: for each bin of each column, the target's sums and the number of rows.
 struct BinSums {
   std::vector<double> sums;
   std::vector<std::uint32_t> counts;
@@ -20,7 +20,7 @@ struct BinSums {
 
 class NodeBins {
  public:
-  // `tried`: the columns, in ascending order. `width`: numbers that a target keeps of a bin.
+  // `tried`: the columns, in ascending order. `width`: how many numbers the target stores per bin.
   NodeBins(const Columns& columns, std::vector<std::uint32_t> tried, std::size_t width)
       : columns_(columns),
         tried_(std::move(tried)),
@@ -35,7 +35,7 @@ class NodeBins {
   bool has(std::size_t feature) const { return starts_[feature] != kNowhere; }
   std::size_t bytes() const { return n_cells_ * (width_ * sizeof(double) + sizeof(std::uint32_t)); }
 
-  // `add(bin, i)` adds row i of the node to a bin; `pause` is called after every column.
+  // `add(bin, i)` adds row i of the node to a bin. `pause` is called after every column.
   template <class Add, class Pause>
   BinSums fill(const std::uint32_t* rows, std::size_t n_rows, const Add& add,
                const Pause& pause) {
@@ -54,7 +54,7 @@ class NodeBins {
     return bins;
   }
 
-  // Turns the parent's bins into those of the other child. Bins without rows are exactly zero.
+  // Turns the parent's bins into those of the other child. Bins without rows become exactly zero.
   void subtract(BinSums& parent, const BinSums& child) const {
     for (std::size_t cell = 0; cell < n_cells_; ++cell) {
       parent.counts[cell] -= child.counts[cell];
@@ -72,7 +72,7 @@ class NodeBins {
     return bins.counts.data() + starts_[feature];
   }
 
-  // Keeps the memory of bins that are no longer needed.
+  // Keeps the memory of unused bins for later nodes.
   void recycle(BinSums&& bins) {
     if (!bins.empty()) spare_.push_back(std::move(bins));
   }
@@ -94,7 +94,7 @@ class NodeBins {
   const Columns& columns_;
   std::vector<std::uint32_t> tried_;
   std::size_t width_, n_cells_ = 0;
-  std::vector<std::size_t> starts_;  // of each column, in cells
+  std::vector<std::size_t> starts_;  // offset of each column, in cells
   std::vector<BinSums> spare_;
 };
 

@@ -1,4 +1,4 @@
-// Sums of outer products of sparse rows kept in dense storage, as a tree's gradients are.
+// Sums of outer products of mostly zero rows in dense storage, such as a tree's gradients.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 namespace jarf {
 
 // Adds sum_i w_i g_i g_i' to the lower triangle of total (n_features, n_features), row by row.
-// weights may be nullptr. Only the non-zero entries of a row cost anything beyond reading it.
+// weights may be nullptr. Beyond reading a row, only its non-zero entries cost time.
 inline void add_outer_products(const double* rows, const double* weights, std::size_t n_rows,
                                std::size_t n_features, double* total) {
   std::vector<std::size_t> places;

@@ -1,5 +1,5 @@
-// Copies of the columns of a subtree's rows, small enough for the processor's caches: below a node
-// that has one, candidates no longer read from all over the training matrix.
+// Cache-sized copies of the columns for the rows of a subtree. Within the subtree, candidates read
+// the copy instead of rows scattered over the training matrix.
 #pragma once
 
 #include <cstddef>
@@ -11,18 +11,18 @@
 
 namespace jarf {
 
-// Where the values of a node lie: row i of the node is row rows[i] of `columns`.
+// The location of a node's values: row i of the node is row rows[i] of `columns`.
 struct NodeColumns {
   const Columns* columns;
   const std::uint32_t* rows;
 };
 
-// Nodes are ranges of the tree's rows, and the tree must grow depth first. There are two copies: of
-// a subtree that fits the second level of cache, and of a part of it that fits the first. A split
-// that moves rows moves their `places` too, which belong to the innermost copy that holds them.
+// Nodes are ranges of the tree's rows, and the tree must grow depth first. There are two copies:
+// one of a subtree that fits the L2 cache, and one of a part of it that fits the L1 cache. A split
+// that moves rows also moves their `places`, which refer to the innermost copy that holds them.
 class PackedColumns {
  public:
-  // Not `active`: every node reads from the matrix.
+  // If not `active`, every node reads from the matrix.
   PackedColumns(const Columns& columns, std::size_t n_rows, bool active) : columns_(columns) {
     const std::size_t d = columns.n_columns;
     if (active && n_rows * d > 4 * kSizes[0]) most_rows_[0] = kSizes[0] / d;
@@ -31,7 +31,7 @@ class PackedColumns {
     if (most_rows_[0] > 0 || most_rows_[1] > 0) places_.resize(n_rows);
   }
 
-  // Where to read the rows of [begin, end) from; `rows` are all rows of the tree.
+  // The location of the rows in [begin, end); `rows` are all rows of the tree.
   NodeColumns find(const std::uint32_t* rows, std::size_t begin, std::size_t end) const {
     for (std::size_t level = 2; level-- > 0;) {
       if (copies_[level].holds(begin, end)) {
@@ -41,7 +41,7 @@ class PackedColumns {
     return {&columns_, rows + begin};
   }
 
-  // Copies the node's rows if that pays for what grows below it.
+  // Copies the node's rows if the subtree below is large enough to repay the cost.
   void enter(const std::uint32_t* rows, std::size_t begin, std::size_t end) {
     const std::size_t n_rows = end - begin;
     if (n_rows < kLeastRows) return;
@@ -54,7 +54,7 @@ class PackedColumns {
     }
   }
 
-  // Of each row in [begin, end) where its copy lies, or null.
+  // The position in the copy of each row in [begin, end), or null if there is no copy.
   std::uint32_t* places(std::size_t begin, std::size_t end) {
     const bool held = copies_[0].holds(begin, end) || copies_[1].holds(begin, end);
     return held ? places_.data() + begin : nullptr;
@@ -82,7 +82,7 @@ class PackedColumns {
     }
   };
 
-  static constexpr std::size_t kSizes[2] = {1 << 16, 1 << 12};  // values: 256 and 16 KB
+  static constexpr std::size_t kSizes[2] = {1 << 16, 1 << 12};  // values: 256 KB and 16 KB
   static constexpr std::size_t kLeastRows = 32;
 
   const Columns& columns_;

@@ -1,4 +1,4 @@
-// Blocked prediction of a fitted forest: trees outside, rows inside.
+// Blocked prediction of a fitted forest: the outer loop runs over trees, the inner one over rows.
 #pragma once
 
 #include <algorithm>
@@ -16,18 +16,18 @@ class Predictor {
  public:
   explicit Predictor(const Forest& forest) : forest_(forest) {}
 
-  // A node with its first terms beside it. An axis is a sum of one term, short sums are filled up
-  // with zeros: every node asks for the same work, and nothing has to be guessed ahead.
+  // A node stored together with its first terms. An axis is a sum of one term, and short sums are
+  // padded with zeros. Every node takes the same work, without unpredictable branches.
   static constexpr std::size_t kTerms = 6;
   struct WideNode {
     std::int32_t feature[kTerms];
     float loading[kTerms];
     float threshold;
     std::int32_t child[2];
-    std::int32_t projection;  // of more terms than fit; -1: all are here; -2: a leaf
+    std::int32_t projection;  // if it has more than kTerms terms; -1: no more terms; -2: a leaf
   };
 
-  // The nodes of one tree, from its root on; children are counted from there.
+  // Copies the nodes of one tree, from its root. Child indices are relative to the root.
   void widen(std::size_t tree, std::vector<WideNode>& wide) const {
     const std::int32_t root = forest_.roots[tree];
     wide.resize(forest_.end_of(tree) - static_cast<std::size_t>(root));
@@ -56,7 +56,7 @@ class Predictor {
 
   float value(const Node& node, const float* row) const { return forest_.value(node, row); }
 
-  // The same sum: adding zeros changes no finite number.
+  // Returns the same sum: adding zeros does not change a finite number.
   float value(const WideNode& node, const float* row) const {
     double sum = 0.0;
     for (std::size_t k = 0; k < kTerms; ++k) {
@@ -75,8 +75,8 @@ class Predictor {
   static bool is_leaf(const Node& node) { return Forest::is_leaf(node); }
   static bool is_leaf(const WideNode& node) { return node.projection == -2; }
 
-  // The leaves of up to kLanes rows. They walk side by side: while one waits for its next node
-  // the others go on.
+  // Finds the leaves of up to kLanes rows. The rows walk side by side, so that memory latency of
+  // one row overlaps with work on the others.
   static constexpr std::size_t kLanes = 8;
   template <class AnyNode>
   void leaves_of(const AnyNode* nodes, std::int32_t root, const float* rows, std::size_t n_rows,
@@ -95,8 +95,8 @@ class Predictor {
     }
   }
 
-  // Calls `visit(tree, row, leaf)` for every pair: trees outside, rows inside. An oblique tree is
-  // widened where there are rows enough to pay for it.
+  // Calls `visit(tree, row, leaf)` for every pair, with trees in the outer loop. Oblique trees are
+  // widened if there are enough rows to repay the cost.
   template <class Visit>
   void visit_leaves(const float* rows, std::size_t n_rows, Visit visit) const {
     std::int32_t leaves[kLanes];
@@ -128,8 +128,8 @@ class Predictor {
   const Forest& forest_;
 };
 
-// Adds the leaf values of every tree to sums (n_rows, n_outputs). Where `skip` is not null, the
-// pair of a tree and a row is left out if skip[tree * skip_stride + row] is set.
+// Adds the leaf values of every tree to sums (n_rows, n_outputs). If `skip` is not null, pairs of a
+// tree and a row with skip[tree * skip_stride + row] set are left out.
 inline void add_predictions(const Forest& forest, const float* rows, std::size_t n_rows,
                             const std::uint8_t* skip, std::size_t skip_stride, double* sums) {
   const std::size_t n_outputs = forest.n_outputs;
@@ -147,7 +147,7 @@ inline void add_predictions(const Forest& forest, const float* rows, std::size_t
   Predictor(forest).visit_leaves(rows, n_rows, add);
 }
 
-// The number, within its tree, of the leaf that each row reaches: leaves (n_rows, n_trees).
+// Writes the index, within its tree, of the leaf that each row reaches: leaves (n_rows, n_trees).
 inline void find_leaves(const Forest& forest, const float* rows, std::size_t n_rows,
                         std::int64_t* leaves) {
   const auto write = [&](std::size_t tree, std::size_t row, std::int32_t node) {

@@ -12,11 +12,12 @@
 namespace jarf {
 
 // Values along a direction are summed in double precision and rounded once to float. Products of
-// two floats are exact in double: fused multiply-adds and terms of zero change nothing, and another
-// order of the terms changes about one rounded value in 10^8. So a matrix product in double agrees.
+// two floats are exact in double, so fused multiply-adds and zero terms change nothing. A different
+// order of the terms changes about one rounded value in 10^8. A matrix product in double precision
+// therefore agrees.
 
-// Adds a few terms of a direction, beginning at term `first`, for every row. Sums begin at zero or
-// continue `sums`; they are rounded to `out` or left in `sums`.
+// Adds `n_terms` terms of a direction, starting at term `first`, for every row. Sums start at zero
+// or continue `sums`; they are rounded to `out` or left in `sums`.
 template <std::size_t n_terms, bool begins, bool ends>
 inline void add_terms(const Columns& columns, const Direction& direction, std::size_t first,
                       const std::uint32_t* rows, std::size_t n_rows, double* sums, float* out) {
@@ -37,7 +38,7 @@ inline void add_terms(const Columns& columns, const Direction& direction, std::s
   }
 }
 
-// Adds the last terms of a direction, one to four of them.
+// Adds the last one to four terms of a direction.
 template <bool begins>
 inline void add_last_terms(const Columns& columns, const Direction& direction, std::size_t first,
                            const std::uint32_t* rows, std::size_t n_rows, double* sums,
@@ -51,7 +52,7 @@ inline void add_last_terms(const Columns& columns, const Direction& direction, s
   }
 }
 
-// The values of some rows along a direction of the matrix's columns.
+// Computes the values of some rows along a direction over the matrix's columns.
 inline void project_rows(const Columns& columns, const Direction& direction,
                          const std::uint32_t* rows, std::size_t n_rows, float* out) {
   if (direction.is_axis()) {
@@ -75,10 +76,10 @@ inline void project_rows(const Columns& columns, const Direction& direction,
   }
 }
 
-// The rotated columns of one node's rows, kept while its subtree grows. Larger nodes do without
-// and project every candidate anew: a tree never holds more than half of the rotated matrix, and of
-// a large one no more than a sixteenth. Nodes are ranges of the tree's rows; a split that moves
-// rows moves their `places` too.
+// The rotated columns for the rows of one node, kept while its subtree grows. Larger nodes have no
+// block and project every candidate anew. A tree therefore never holds more than half of the
+// rotated matrix, or a sixteenth if the matrix is large. Nodes are ranges of the tree's rows; a
+// split that moves rows also moves their `places`.
 class RotatedBlock {
  public:
   RotatedBlock(const Columns& columns, std::size_t n_rows)
@@ -89,7 +90,7 @@ class RotatedBlock {
   bool holds(std::size_t begin, std::size_t end) const { return begin_ <= begin && end <= end_; }
   bool can_hold(std::size_t n_rows) const { return n_rows <= most_rows_; }
 
-  // Makes the columns of the rows in [begin, end). `pause` is called now and then.
+  // Computes the columns of the rows in [begin, end). `pause` is called periodically.
   template <class Pause>
   void make(const std::uint32_t* rows, std::size_t begin, std::size_t end, Pause pause) {
     const std::size_t n_rows = end - begin;
@@ -105,7 +106,7 @@ class RotatedBlock {
     end_ = end;
   }
 
-  // Rotated column k in the rows of [begin, end), which the block holds.
+  // Reads rotated column k for the rows in [begin, end), which the block must hold.
   void read(std::size_t k, std::size_t begin, std::size_t end, float* out) const {
     const float* column = values_.data() + k * (end_ - begin_);
     for (std::size_t i = begin; i < end; ++i) out[i - begin] = column[places_[i]];
@@ -114,12 +115,12 @@ class RotatedBlock {
   std::uint32_t* places() { return places_.data(); }
 
  private:
-  static constexpr std::size_t kSmall = 1 << 23;  // values: 32 MB
+  static constexpr std::size_t kSmall = 1 << 23;  // number of values: 32 MB
 
   const Columns& columns_;
   std::size_t most_rows_, begin_ = 1, end_ = 0;
   std::vector<float> values_;
-  std::vector<std::uint32_t> places_;  // of each of the tree's rows: where the block has it
+  std::vector<std::uint32_t> places_;  // per row of the tree: its position in the block
 };
 
 }  // namespace jarf

@@ -1,5 +1,5 @@
-// What a node tries. The grower asks a proposal for candidate directions, one after the other, and
-// knows nothing else about it: here are plain axes, sparse random directions, and the sequence of
+// Proposals of candidate directions. The grower asks a proposal for one candidate after another and
+// knows nothing else about it. This file has plain axes, sparse random directions and sequences of
 // several proposals.
 #pragma once
 
@@ -20,45 +20,45 @@
 
 namespace jarf {
 
-// What a proposal may look at in a node.
+// The data of a node that a proposal may use.
 struct NodeView {
-  NodeColumns values;         // of its rows
-  const std::uint32_t* rows;  // of the training matrix
+  NodeColumns values;         // values of its rows
+  const std::uint32_t* rows;  // row indices in the training matrix
   std::size_t n_rows;
-  std::int32_t memory;  // what `memory()` said at the parent; 0 at the root
+  std::int32_t memory;  // result of `memory()` at the parent; 0 at the root
   NodeLabels labels;
   Rng* rng;
 };
 
-// The proposal of one tree. It counts its candidates itself: one that turns out to be constant in
-// the node is reported back by `was_constant` and does not count.
+// The proposal of one tree. It counts its own candidates: one that is constant in the node is
+// reported back by `was_constant` and does not count.
 class Proposal {
  public:
   virtual ~Proposal() = default;
   virtual void begin(const NodeView& node) = 0;
-  virtual bool next(Direction& candidate) = 0;  // false: no more in this node
+  virtual bool next(Direction& candidate) = 0;  // false: no more candidates in this node
   virtual void was_constant() {}
-  virtual std::int32_t memory() const { return 0; }  // handed on to both children
-  // The columns, ascending, that every node tries as axes; none where nodes draw them.
+  virtual std::int32_t memory() const { return 0; }  // passed on to both children
+  // The columns, ascending, that every node tries as axes; empty if nodes draw them at random.
   virtual std::vector<std::uint32_t> constant_axes() const { return {}; }
 };
 
-// A proposal as it crosses the border; every tree of a forest makes its own from it.
+// A proposal as specified from Python. Every tree of a forest creates its own proposal from it.
 class ProposalSpec {
  public:
   virtual ~ProposalSpec() = default;
-  // Proposals within proposals; deeper ones are rejected, since making and freeing them recurses.
+  // Maximum nesting depth, limited because creating and freeing proposals recurses.
   static constexpr std::size_t kMaxNesting = 16;
   std::size_t nesting = 1;
   virtual std::unique_ptr<Proposal> make(const Columns& columns) const = 0;
 };
 
 // Draws features without replacement and remembers which are constant in the node. Its order is:
-// constants, features drawn in this node, the rest. A node moves only what lies behind the
-// constants it was born with, so a tree grown depth first hands on no more than their number.
+// constants, features drawn in this node, the rest. A node only reorders entries behind the
+// constants it inherits, so a tree grown depth first needs to pass on only their number.
 class FeaturePool {
  public:
-  // With `chances`, features are drawn in proportion to them and those of chance 0 never.
+  // With `chances`, features are drawn in proportion to them; features of chance 0 are never drawn.
   FeaturePool(std::size_t n_features, const std::vector<double>& chances)
       : order_(n_features), place_(n_features) {
     std::iota(order_.begin(), order_.end(), 0);
@@ -73,12 +73,12 @@ class FeaturePool {
     front_ = n_constant_;
     ++visit_;
   }
-  // Put what was drawn back, constants apart.
+  // Puts drawn features back, except constant ones.
   void put_back() { front_ = n_constant_; }
   std::size_t n_left() const { return order_.size() - front_; }
   std::int32_t n_constant() const { return static_cast<std::int32_t>(n_constant_); }
 
-  // All features that can ever be drawn.
+  // All features that can be drawn.
   std::vector<std::uint32_t> possible() const {
     std::vector<std::uint32_t> found;
     for (std::uint32_t feature = 0; feature < order_.size(); ++feature) {
@@ -87,7 +87,7 @@ class FeaturePool {
     return found;
   }
 
-  // The next feature, or -1 where none is left.
+  // The next feature, or -1 if none is left.
   std::int32_t draw(Rng& rng) {
     if (front_ == order_.size()) return -1;
     std::size_t at;
@@ -102,8 +102,8 @@ class FeaturePool {
     return order_[front_++];
   }
 
-  // The next feature that is not constant in the node, or -1. What was seen to vary in this node
-  // is not looked at again; `begin` starts afresh.
+  // The next feature that varies in the node, or -1. A feature found to vary is not checked again
+  // in this node; `begin` resets this.
   std::int32_t draw_varying(const NodeView& node) {
     seen_.resize(order_.size(), 0);
     std::int32_t feature;
@@ -122,7 +122,7 @@ class FeaturePool {
     return feature;
   }
 
-  // The feature drawn last is constant in this node and below.
+  // Marks the last drawn feature as constant in this node and below.
   void last_was_constant() { exchange(n_constant_++, front_ - 1); }
 
  private:
@@ -132,7 +132,7 @@ class FeaturePool {
     place_[order_[b]] = static_cast<std::uint32_t>(b);
   }
 
-  // Draw from all and refuse what is taken; where that takes long, draw from the rest exactly.
+  // Draws from all features and rejects drawn ones; after many rejections, draws from the rest.
   std::int32_t draw_by_chance(Rng& rng) {
     for (int attempt = 0; attempt < 16; ++attempt) {
       const double mark = rng.uniform() * cumulated_.back();
@@ -159,11 +159,11 @@ class FeaturePool {
   std::vector<std::uint32_t> place_;
   std::vector<double> chances_, cumulated_;
   std::size_t n_constant_ = 0, front_ = 0;
-  std::vector<std::uint64_t> seen_;  // the visit in which each feature was seen to vary
+  std::vector<std::uint64_t> seen_;  // visit in which each feature was last found to vary
   std::uint64_t visit_ = 0;
 };
 
-// Plain axes: a random forest.
+// Plain axes, as in a random forest.
 class Axes : public Proposal {
  public:
   Axes(std::size_t n_features, std::size_t n_candidates, const std::vector<double>& chances)
@@ -201,11 +201,11 @@ class Axes : public Proposal {
   Rng* rng_ = nullptr;
 };
 
-// Sparse random directions (SPORF): a few features, each with a loading of plus or minus its scale.
-// The number of features is a Poisson draw without zero; features that are constant in the node are
-// passed over. A feature of scale 0 is never part of a sum, but a plain axis by itself. Where all
-// sums turn out to be constant axes follow, so that no node that could be split becomes a leaf.
-// With `chances`, features are drawn in proportion to them.
+// Sparse random directions (sparse projection oblique random forests, SPORF): a few features, each
+// with a loading of plus or minus its scale. The number of features follows a zero-truncated
+// Poisson distribution. Features that are constant in the node are skipped. A feature of scale 0 is
+// only used as a plain axis, never in a sum. If all sums are constant, plain axes follow, so that a
+// node that can be split never becomes a leaf. Draws are weighted by `chances`.
 class SparseRandom : public Proposal {
  public:
   SparseRandom(std::size_t n_candidates, double mean_size,
@@ -214,7 +214,7 @@ class SparseRandom : public Proposal {
         scales_(scales),
         n_candidates_(n_candidates) {
     const double most = mean_size + 10.0 * std::sqrt(mean_size) + 10.0;
-    double sum = 0.0, log_factorial = 0.0;  // std::lgamma would write to a global of libm
+    double sum = 0.0, log_factorial = 0.0;  // std::lgamma would write to a libm global
     for (std::size_t size = 1; size <= scales.size() && static_cast<double>(size) <= most; ++size) {
       const double k = static_cast<double>(size);
       log_factorial += std::log(k);
@@ -241,7 +241,7 @@ class SparseRandom : public Proposal {
     while (features_.size() < size) {
       const std::int32_t feature = pool_.draw_varying(node_);
       if (feature < 0) break;
-      if (scales_[feature] == 0.0f && !features_.empty()) continue;  // an axis or nothing
+      if (scales_[feature] == 0.0f && !features_.empty()) continue;  // only as an axis
       features_.push_back(feature);
       if (scales_[feature] == 0.0f) break;
       loadings_.push_back((node_.rng->next() >> 63) ? scales_[feature] : -scales_[feature]);
@@ -272,7 +272,7 @@ class SparseRandom : public Proposal {
   NodeView node_{};
 };
 
-// One proposal after the other in every node. The first one's memory is kept.
+// Several proposals in turn in every node. Only the first one's memory is kept.
 class Sequence : public Proposal {
  public:
   explicit Sequence(std::vector<std::unique_ptr<Proposal>> parts) : parts_(std::move(parts)) {}
@@ -301,7 +301,7 @@ class Sequence : public Proposal {
   std::size_t at_ = 0;
 };
 
-// A proposal for nodes of at least `min_rows` rows; smaller ones go without.
+// A proposal for nodes with at least `min_rows` rows; smaller nodes skip it.
 class LargeNodes : public Proposal {
  public:
   LargeNodes(std::size_t min_rows, std::unique_ptr<Proposal> inner)
@@ -324,7 +324,7 @@ class LargeNodes : public Proposal {
 
 struct AxesSpec : ProposalSpec {
   std::size_t n_candidates;
-  std::vector<double> chances;  // empty: all alike
+  std::vector<double> chances;  // empty: uniform
   std::unique_ptr<Proposal> make(const Columns& columns) const override {
     if (!chances.empty() && chances.size() != columns.n_columns) {
       throw std::invalid_argument("chances must be empty or have one entry per column");
@@ -337,7 +337,7 @@ struct SparseRandomSpec : ProposalSpec {
   std::size_t n_candidates;
   double mean_size;
   std::vector<float> scales;
-  std::vector<double> chances;  // empty: all alike
+  std::vector<double> chances;  // empty: uniform
   std::unique_ptr<Proposal> make(const Columns& columns) const override {
     if (scales.size() != columns.n_columns) {
       throw std::invalid_argument("scales must have one entry per column");

@@ -1,5 +1,5 @@
-// The generator of one tree: xoshiro256** filled by splitmix64, so that a tree's draws depend on
-// its seed alone. Small enough to be written again, bit for bit, in the Python reference.
+// The random generator of one tree: xoshiro256** seeded by splitmix64, so that a tree's draws
+// depend only on its seed. Simple enough to be reproduced bit for bit in the Python reference.
 #pragma once
 
 #include <cmath>

@@ -1,4 +1,5 @@
-// Sorting the values of a node: one 64-bit key per row, the value's bits above, the row below.
+// Sorting the values of a node: one 64-bit key per row, with the value in the high bits and the row
+// in the low bits.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +10,7 @@
 
 namespace jarf {
 
-// Bits that compare as the floats do. Adding zero makes -0 and +0 one value.
+// Bits that compare like the floats. Adding zero maps -0 to +0.
 inline std::uint32_t ordered_bits(float value) {
   value += 0.0f;
   std::uint32_t bits;
@@ -40,13 +41,13 @@ inline void insertion_sort(Key* keys, std::size_t n) {
   }
 }
 
-// Puts each key where the number of smaller values says. Comparing all with all has no jumps to
-// guess and eight lanes that compilers make wide: it is the fastest way up to a hundred keys or so.
+// Places each key by its number of smaller values. Comparing all pairs has no branches to predict
+// and eight lanes that compilers vectorise. It is the fastest method up to about a hundred keys.
 constexpr std::size_t kMostRanked = 128;
 inline void rank_sort(Key*& keys, Key*& spare, std::size_t n) {
   constexpr std::size_t kLanes = 8;
   std::int32_t bits[kMostRanked + kLanes];
-  std::uint8_t taken[kMostRanked];  // of each rank: equal values placed so far
+  std::uint8_t taken[kMostRanked];  // per rank: equal values placed so far
   for (std::size_t i = 0; i < n; ++i) {
     bits[i] = static_cast<std::int32_t>(key_bits(keys[i]) ^ 0x80000000U);
     taken[i] = 0;
@@ -68,8 +69,8 @@ inline void rank_sort(Key*& keys, Key*& spare, std::size_t n) {
   std::swap(keys, spare);
 }
 
-// Least significant digit first, over the bits of the value only: keys come in with their rows
-// ascending and the sort is stable, so the result is the order of the whole keys.
+// Radix sort, least significant digit first, over the bits of the value only. Keys arrive with
+// ascending rows and the sort is stable, so the result is ordered by the whole key.
 inline void radix_sort(Key*& keys, Key*& spare, std::size_t n) {
   constexpr int kDigits = 4, kRadix = 256;
   std::uint32_t counts[kDigits][kRadix] = {};
@@ -80,7 +81,7 @@ inline void radix_sort(Key*& keys, Key*& spare, std::size_t n) {
   for (int digit = 0; digit < kDigits; ++digit) {
     std::uint32_t* count = counts[digit];
     const int shift = 32 + 8 * digit;
-    if (count[(keys[0] >> shift) & 255] == n) continue;  // all alike in this digit
+    if (count[(keys[0] >> shift) & 255] == n) continue;  // all keys share this digit
     std::uint32_t start = 0;
     for (int value = 0; value < kRadix; ++value) {
       const std::uint32_t here = count[value];
@@ -92,8 +93,8 @@ inline void radix_sort(Key*& keys, Key*& spare, std::size_t n) {
   }
 }
 
-// Spreads the keys over as many buckets of equal width as there are rows; what is left is a nearly
-// sorted row of keys. False, and nothing done, where the values crowd in few buckets.
+// Distributes the keys over as many buckets of equal width as there are rows, which leaves the keys
+// nearly sorted. Returns false and changes nothing if values crowd into few buckets.
 inline bool bucket_sort(Key*& keys, Key*& spare, const float* values, std::size_t n, float lowest,
                         float highest, std::vector<std::uint32_t>& starts) {
   const float scale = static_cast<float>(n) / (highest - lowest);
@@ -117,7 +118,7 @@ inline bool bucket_sort(Key*& keys, Key*& spare, const float* values, std::size_
   return true;
 }
 
-// Keys come in with their rows ascending.
+// Keys must arrive with ascending rows.
 inline void sort_keys(Key*& keys, Key*& spare, std::size_t n) {
   if (n <= 8) {
     insertion_sort(keys, n);

@@ -1,5 +1,5 @@
-// The best threshold along one candidate direction: exact by sorting in small nodes, by
-// histograms in large ones.
+// The best threshold along one candidate direction: exact by sorting in small nodes, by histograms
+// in large ones.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace jarf {
 
-// The best split of a node so far. `found` says whether there is one.
+// The best split of a node so far; `found` is false if there is none.
 struct Split {
   double score = -std::numeric_limits<double>::infinity();
   float threshold = 0.0f;
@@ -26,7 +26,7 @@ class SplitSearch {
  public:
   SplitSearch(Target& target, std::size_t min_leaf) : target_(target), min_leaf_(min_leaf) {}
 
-  // Every threshold between two neighbouring values. True if `best` was improved.
+  // Tries every threshold between neighbouring values. Returns true if `best` was improved.
   bool exact(const float* values, std::size_t n_rows, float lowest, float highest, Split& best) {
     reserve(n_rows);
     Key *keys = first_.data(), *spare = second_.data();
@@ -45,14 +45,14 @@ class SplitSearch {
     return true;
   }
 
-  // Thresholds between the bins that `codes` name. With bins that are values this is exact.
+  // Tries thresholds between the bins given by `codes`. Exact if every bin is a single value.
   bool binned(const std::uint8_t* codes, const std::uint32_t* rows, std::size_t n_rows,
               std::size_t n_bins, const float* lowest, const float* highest, Split& best) {
     fill(n_bins, n_rows, [&](std::size_t i) { return codes[rows[i]]; });
     return filled(histogram_.data(), counts_.data(), n_rows, n_bins, lowest, highest, best);
   }
 
-  // The same, in a histogram that is there already.
+  // The same for a histogram that is already filled.
   bool filled(const double* histogram, const std::uint32_t* counts, std::size_t n_rows,
               std::size_t n_bins, const float* lowest, const float* highest, Split& best) {
     std::size_t below = 0, above = 0;
@@ -65,11 +65,11 @@ class SplitSearch {
     return true;
   }
 
-  // Whether bins could be coarse enough to cost less than the rows, yet be fine enough.
+  // Whether there are enough rows for bins that are fine enough and still cost less than sorting.
   bool bins_pay(std::size_t n_rows) const { return n_rows >= kLeastBins * target_.bin_width(); }
 
-  // Thresholds between bins of equal width; those near the best, and those hidden in crowded bins,
-  // are then tried one by one.
+  // Tries thresholds between the bins of a direction, then every threshold around the best of them
+  // and within crowded bins.
   bool directed(const float* values, std::size_t n_rows, float lowest, float highest, Split& best) {
     const std::size_t n_bins =
         std::min(kMostBins, std::max(kLeastBins, n_rows / target_.bin_width()));
@@ -96,7 +96,7 @@ class SplitSearch {
     return better;
   }
 
-  // The number of bins filled in the last histogram; one means: constant as far as bins can tell.
+  // Number of non-empty bins in the last histogram; one means constant, as far as bins can tell.
   std::size_t n_filled() const { return n_filled_; }
 
  private:
@@ -119,7 +119,7 @@ class SplitSearch {
     }
   }
 
-  // Calls `improved` with the filled bins on both sides of each threshold that is the best so far.
+  // Calls `improved` with the non-empty bins on both sides of every new best threshold.
   template <class Improved>
   void scan(const double* histogram, const std::uint32_t* counts, std::size_t n_bins,
             std::size_t n_rows, Split& best, Improved improved) {
@@ -140,12 +140,12 @@ class SplitSearch {
     }
   }
 
-  // Whether a candidate may beat the best once its thresholds between bins are tried too.
+  // Whether a candidate could beat the best once thresholds within its bins are tried too.
   bool is_near(const Split& coarse, const Split& best) const {
     return !best.found || coarse.score > best.score - kSlack * (best.score - target_.score());
   }
 
-  // Every threshold between neighbouring values of two bins, between which all are empty.
+  // Tries every threshold between neighbouring values of two bins; all bins between them are empty.
   bool refine(const float* values, std::size_t n_rows, std::size_t from, std::size_t to,
               Split& best) {
     const std::size_t width = target_.bin_width();
@@ -177,8 +177,9 @@ class SplitSearch {
     return true;
   }
 
-  // Makes the keys of the rows in the bins `from` and `to`, between which all are empty. A crowded
-  // bin of one value gets a single key, whose row is the number of rows plus that of the bin.
+  // Creates the keys of the rows in bins `from` and `to`; all bins between them are empty. A
+  // crowded bin with a single value gets one key, whose row is the number of rows plus the bin's
+  // index.
   std::size_t collect(const float* values, std::size_t n_rows, std::size_t from, std::size_t to) {
     const auto is_whole = [&](std::size_t bin) {
       return bins_.is_crowded(bin, n_rows) && bins_.is_value(bin, values, n_rows);

@@ -1,4 +1,4 @@
-// Responses: squared error, of one number or of several at once.
+// Regression targets: squared error of one response or of several at once.
 #pragma once
 
 #include <algorithm>
@@ -21,14 +21,14 @@ class SquaredError {
         row_weights_(n_rows),
         whole_(std::accumulate(weights, weights + n_rows, 0.0)) {}
 
-  // A split must leave this share of the tree's weight on either side.
+  // A split must leave at least this share of the tree's weight on each side.
   void set_min_share(double share) { min_side_ = share * whole_; }
   double whole() const { return whole_; }
   std::size_t n_outputs() const { return 1; }
   static constexpr bool kMustGain = false;
   static constexpr bool kBinsAdd = false;
 
-  // Responses are centred within the node: sums of squares then keep their digits.
+  // Responses are centred within the node to keep precision in sums of squares.
   void enter(const std::uint32_t* rows, std::size_t n_rows) {
     total_ = 0.0;
     double sum = 0.0, lowest = responses_[rows[0]], highest = lowest;
@@ -91,13 +91,13 @@ class SquaredError {
     double total_, sum_, min_side_, left_total_ = 0.0, left_sum_ = 0.0;
   };
 
-  // What a bin holds: weight and weighted response.
+  // A bin stores the weight and the weighted response.
   std::size_t bin_width() const { return 2; }
   void add_to_bin(double* bin, std::size_t i) const {
     bin[0] += row_weights_[i];
     bin[1] += row_weights_[i] * centred_[i];
   }
-  // Adds all rows to the bins that `codes` name.
+  // Adds every row to the bin given by its code.
   void fill(const std::uint8_t* codes, std::size_t n_rows, double* bins) const {
     const double *weights = row_weights_.data(), *centred = centred_.data();
     for (std::size_t i = 0; i < n_rows; ++i) {
@@ -117,7 +117,7 @@ class SquaredError {
   double total_ = 0.0, mean_ = 0.0, sum_ = 0.0;
 };
 
-// Several responses at once: the sum of their squared errors, vectors in the leaves.
+// Several responses at once: sums their squared errors and stores vectors in the leaves.
 class VectorSquaredError {
  public:
   VectorSquaredError(const double* responses, const double* weights, std::size_t n_rows,
@@ -213,7 +213,7 @@ class VectorSquaredError {
     double left_total_ = 0.0;
   };
 
-  // What a bin holds: weight and weighted responses.
+  // A bin stores the weight and the weighted responses.
   std::size_t bin_width() const { return 1 + k_; }
   void add_to_bin(double* bin, std::size_t i) const {
     bin[0] += row_weights_[i];

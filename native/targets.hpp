@@ -1,4 +1,4 @@
-// Targets as objects that cross the border: checked when made, they grow trees of their own kind.
+// Targets as Python objects: checked on construction, each grows trees of its own kind.
 #pragma once
 
 #include <algorithm>
@@ -19,11 +19,11 @@
 
 namespace jarf {
 
-// What a tree is grown on, beside its target.
+// The inputs of a tree's growth, apart from its target.
 struct Growth {
   const Columns& columns;
   const ProposalSpec& proposal;
-  const double* weights;  // of the rows; those of weight zero take no part
+  const double* weights;  // per row; rows with zero weight are ignored
   std::uint64_t seed;
   const Limits& limits;
   std::function<bool()> should_stop;
@@ -34,7 +34,7 @@ class TargetSpec {
  public:
   virtual ~TargetSpec() = default;
   virtual std::size_t n_rows() const = 0;
-  // Checks that need the weights of a tree; `grow` relies on them.
+  // Checks that depend on a tree's weights; `grow` relies on them.
   virtual void check(const double* weights) const { check_weights(weights, n_rows()); }
   virtual GrownTree grow(const Growth& growth) const = 0;
 };
@@ -53,7 +53,7 @@ GrownTree grow_with(Target target, const Growth& growth) {
                               growth.limits, growth.should_stop, growth.keep_leaves);
 }
 
-// Class numbers, judged by Gini impurity or entropy.
+// Class numbers, scored by Gini impurity or entropy.
 template <class Criterion>
 class ClassSpec : public TargetSpec {
  public:
@@ -71,7 +71,7 @@ class ClassSpec : public TargetSpec {
   std::size_t n_rows_, n_classes_;
 };
 
-// Responses, (n_rows, n_responses).
+// Responses of shape (n_rows, n_responses).
 class ResponseSpec : public TargetSpec {
  public:
   ResponseSpec(const double* responses, std::size_t n_rows, std::size_t n_responses)
@@ -93,7 +93,7 @@ class ResponseSpec : public TargetSpec {
   std::size_t n_rows_, k_;
 };
 
-// Gradients and hessians of a loss, (n_rows, n_outputs) each.
+// Gradients and hessians of a loss, each of shape (n_rows, n_outputs).
 class NewtonSpec : public TargetSpec {
  public:
   NewtonSpec(const double* gradients, const double* hessians, std::size_t n_rows,
@@ -118,7 +118,7 @@ class NewtonSpec : public TargetSpec {
       }
     }
     require(fine, "hessians must not be negative");
-    require(std::isfinite(4.0 * sum * sum / Newton<1>::kTiny),  // room for rounding
+    require(std::isfinite(4.0 * sum * sum / Newton<1>::kTiny),  // margin for rounding
             "gradients are too large: the square of their sum overflows when it is divided by a "
             "small hessian");
   }
@@ -138,7 +138,7 @@ class NewtonSpec : public TargetSpec {
   double l2_, min_hessian_;
 };
 
-// The same for one output, with a sign (-1, 0 or 1) for each column.
+// Newton steps of one output, with a sign (-1, 0 or 1) for each column.
 class MonotoneSpec : public NewtonSpec {
  public:
   MonotoneSpec(const double* gradients, const double* hessians, std::size_t n_rows,
@@ -151,7 +151,7 @@ class MonotoneSpec : public NewtonSpec {
     require(std::all_of(signs_.begin(), signs_.end(), is_sign),
             "monotonic must hold -1 (decreasing), 0 (not constrained) or 1 (increasing)");
   }
-  // A value may be clipped to that of rows with far smaller hessians.
+  // A value may be clipped to that of rows with much smaller hessians.
   void check(const double* weights) const override {
     NewtonSpec::check(weights);
     double gradient = 0.0, hessian = l2_;

@@ -1,9 +1,9 @@
 // Exact finite differences of a forest along every coordinate, without 2 d m predictions.
 //
-// A probe that moves feature j of a row follows the row's own path until a node that looks at j
-// lies between the two positions: its threshold, or, at an oblique node, the projection moved by
-// its loading times the step. So the path is walked once, and left only there, once per feature
-// and side; every other difference is exactly zero.
+// A probe that moves feature j of a row follows the row's own path until a node sends the moved row
+// to the other side: the node's threshold lies between the two positions or, at an oblique node,
+// between the projections of the row and of the moved row. The path is walked once, and each probe
+// leaves it at most once. The differences of all other probes are exactly zero.
 #pragma once
 
 #include <algorithm>
@@ -17,20 +17,20 @@
 
 namespace jarf {
 
-// The rows to differentiate at, each with an upper and a lower position per feature.
+// The rows to differentiate at, with an upper and a lower position per feature.
 struct Probes {
-  const float* centre;  // (n_rows, n_features), as are upper and lower
+  const float* centre;  // (n_rows, n_features), like upper and lower
   const float* upper;
   const float* lower;
-  const std::int32_t* output;  // the one output of each row, or nullptr for all of them
+  const std::int32_t* output;  // the output of interest of each row; nullptr: all outputs
   std::size_t n_rows;
 };
 
 class TreeDifferences {
  public:
   // Adds f(upper_j) - f(centre), summed over trees, to `above` and f(lower_j) - f(centre) to
-  // `below`, both of shape (n_rows, n_kept, n_features). Without `below`, f(upper_j) - f(lower_j)
-  // is added to `above`.
+  // `below`, both of shape (n_rows, n_kept, n_features). Without `below`, adds f(upper_j) -
+  // f(lower_j) to `above`.
   TreeDifferences(const Forest& forest, const Probes& probes, double* above, double* below)
       : forest_(forest),
         probes_(probes),
@@ -40,7 +40,7 @@ class TreeDifferences {
         n_words_((forest.n_features + 63) / 64),
         seen_(kLanes * 2 * n_words_, 0) {}
 
-  // Trees outside, a tile of rows that stays in the cache inside.
+  // The outer loop runs over trees, the inner one over a tile of rows that stays in the cache.
   void accumulate() {
     const std::size_t tile = std::max<std::size_t>(kLanes, kTileValues / forest_.n_features);
     for (std::size_t start = 0; start < probes_.n_rows; start += tile) {
@@ -57,14 +57,14 @@ class TreeDifferences {
   static constexpr std::size_t kTileValues = 1 << 14;
   static constexpr std::size_t kLanes = 8;
 
-  // A row on its way down.
+  // A row on its path down a tree.
   struct Lane {
     const Node* node;
     const float* centre;
     const float* moved[2];  // the upper and the lower positions
   };
 
-  // A probe that has left its row's path, on its own way down.
+  // A probe that has left its row's path and continues on its own.
   struct Departure {
     const Node* node;
     std::int32_t feature;
@@ -73,7 +73,7 @@ class TreeDifferences {
     std::uint32_t side;
   };
 
-  // Several rows go down together: while one waits for its node, the others move on.
+  // Several rows walk down together: memory latency of one overlaps with work on the others.
   void walk(std::int32_t root, std::size_t first, std::size_t n_rows) {
     departures_.clear();
     for (std::size_t i = 0; i < n_rows; ++i) {
@@ -117,7 +117,7 @@ class TreeDifferences {
     }
   }
 
-  // Every column of the projection may take its probe to the other side.
+  // Every column of the projection may send its probe to the other side.
   void step_oblique(std::uint32_t index) {
     Lane& lane = lanes_[index];
     const Node& node = *lane.node;
@@ -145,27 +145,27 @@ class TreeDifferences {
     }
   }
 
-  // A projection that moves by less stays on its side, however it is rounded: most probes are done
-  // with after this one comparison. Negative or NaN where rounding could decide.
+  // A projection that moves by less than this stays on its side, whatever the rounding. This one
+  // comparison settles most probes. Negative or NaN if rounding could decide.
   static double surely_near(const Node& node, double sum, double size, std::size_t n_terms) {
     const double rate = slack_rate(n_terms);
     const double gap = std::fabs(node.threshold - sum) - float_step(node);
     return (gap - 3.0 * rate * size) / (1.0 + rate);
   }
 
-  // Bounds the rounding of a sum in double precision, relative to the size of its terms.
+  // Bounds the rounding error of a sum in double precision, relative to the size of its terms.
   static double slack_rate(std::size_t n_terms) {
     return static_cast<double>(n_terms + 4) * std::numeric_limits<double>::epsilon();
   }
-  // At least the distance from the threshold to the next float: a sum that lies farther above it
-  // stays above it when it is rounded.
+  // At least the distance from the threshold to the next float: a sum farther above the threshold
+  // stays above it when rounded.
   static double float_step(const Node& node) {
     return std::numeric_limits<float>::epsilon() * std::fabs(static_cast<double>(node.threshold)) +
            std::numeric_limits<float>::denorm_min();
   }
 
-  // The side of a row whose feature j is moved. The projection plus loading times step tells,
-  // unless rounding could decide: then the sum is taken again, in the order of a prediction.
+  // The side of a row whose feature j is moved. The projection plus loading times step decides,
+  // unless rounding could matter: then the sum is recomputed in the order used by predictions.
   int side_moved(const Node& node, const Lane& lane, std::int32_t j, float moved, double sum,
                  double size, double loading, std::size_t n_terms) const {
     const double shift = loading * (static_cast<double>(moved) - lane.centre[j]);
@@ -175,7 +175,7 @@ class TreeDifferences {
     return Forest::side(node, forest_.value_moved(node, lane.centre, j, moved));
   }
 
-  // Leave the path towards `start` with feature j moved, unless its probe left before.
+  // Leaves the path towards `start` with feature j moved, unless its probe has already left.
   void depart(std::int32_t start, std::int32_t j, float moved, std::uint32_t lane,
               std::uint32_t side) {
     if (has_left(lane, side, j)) return;
@@ -187,7 +187,7 @@ class TreeDifferences {
     return (seen_word(lane, side, j) & bit_of(j)) != 0;
   }
 
-  // A bit for every feature whose probe has left its path.
+  // Maps a feature to its bit in the mask of probes that have left the path.
   static std::uint64_t bit_of(std::int32_t j) { return std::uint64_t{1} << (j & 63); }
   std::uint64_t& seen_word(std::uint32_t lane, std::uint32_t side, std::int32_t j) {
     return seen_[(2 * lane + side) * n_words_ + static_cast<std::size_t>(j) / 64];

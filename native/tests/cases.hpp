@@ -1,6 +1,6 @@
-// Generated cases for the fuzz target and the thread test: numbers at the edge, and forests, whole
-// and broken. All arrays are vectors of exactly their size, so that AddressSanitizer sees the first
-// byte beyond.
+// Generated cases for the fuzz target and the thread test: extreme numbers, and valid and broken
+// forests. All arrays are vectors of exactly their size, so that AddressSanitizer detects the first
+// byte out of bounds.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 
 namespace jarf_tests {
 
-// What a kernel promises about its answer.
+// Fails unless a guarantee of a kernel holds.
 inline void promise(bool kept, const char* what) {
   if (!kept) throw std::logic_error(what);
 }
@@ -30,7 +30,7 @@ class Dice : public jarf::Rng {
     return low + below(static_cast<std::uint32_t>(high - low + 1));
   }
 
-  // Mostly plain, now and then at the edge of float32, never NaN or infinite.
+  // Mostly ordinary, sometimes at the limits of float32, never NaN or infinite.
   float number() {
     constexpr float kMax = std::numeric_limits<float>::max();
     constexpr float kTiny = std::numeric_limits<float>::denorm_min();
@@ -39,13 +39,13 @@ class Dice : public jarf::Rng {
     if (one_in(3)) return static_cast<float>(below(4));  // ties
     return static_cast<float>(normal());
   }
-  // The same, and what a caller should never send.
+  // The same, plus values that a caller should never pass.
   float any_number() {
     if (one_in(12)) return std::numeric_limits<float>::quiet_NaN();
     if (one_in(12)) return one_in(2) ? HUGE_VALF : -HUGE_VALF;
     return number();
   }
-  // Around the smallest normal number of float32: flush-to-zero makes most of them equal.
+  // Near the smallest normal float32: flush-to-zero makes most of them equal.
   float subnormal() { return static_cast<float>(normal() * 1e-38); }
 
   std::int32_t any_index(std::size_t bound) {
@@ -73,7 +73,7 @@ struct ForestArrays {
   }
 };
 
-// Appends a whole random tree; inner nodes split on axes, or on projections where there are some.
+// Appends a valid random tree. Inner nodes split on axes, or on projections if there are any.
 inline std::int32_t add_tree(Dice& dice, ForestArrays& forest, std::size_t depth) {
   const auto at = static_cast<std::int32_t>(forest.nodes.size());
   forest.nodes.push_back({-1, 0.0f, {0, 0}});
@@ -93,7 +93,7 @@ inline std::int32_t add_tree(Dice& dice, ForestArrays& forest, std::size_t depth
   return at;
 }
 
-// Projections of a few columns, or of more than a widened node holds.
+// Adds projections of a few columns, or of more columns than a widened node holds.
 inline void add_projections(Dice& dice, ForestArrays& forest, std::size_t n_projections) {
   std::vector<std::int32_t> columns(forest.n_features);
   std::iota(columns.begin(), columns.end(), 0);
@@ -131,7 +131,7 @@ inline ForestArrays make_forest(Dice& dice) {
   return forest;
 }
 
-// One stroke at a random place: some leave the forest whole, most do not.
+// Changes a random entry: a few changes leave the forest valid, most do not.
 inline void damage(Dice& dice, ForestArrays& forest) {
   jarf::Node& node = forest.nodes[dice.index(forest.nodes.size())];
   switch (dice.below(7)) {
@@ -149,7 +149,7 @@ inline void damage(Dice& dice, ForestArrays& forest) {
   forest.values.shrink_to_fit();
 }
 
-// A stroke after which the forest must be rejected; false where it has nothing to strike at.
+// Makes a change after which the forest must be rejected; false if there is nothing to change.
 inline bool break_for_sure(Dice& dice, ForestArrays& forest) {
   const std::size_t at = dice.index(forest.nodes.size());
   jarf::Node& node = forest.nodes[at];
@@ -175,7 +175,7 @@ inline bool break_for_sure(Dice& dice, ForestArrays& forest) {
       return has_terms;
     case 13: if (forest.n_pure > 0) forest.values[0] = 0.5;
       return forest.n_pure > 0;
-    default:  // the last column of a projection stands in it twice
+    default:  // repeat the last column of a projection
       for (std::size_t k = forest.n_projections(); k > 0; --k) {
         const std::int32_t last = forest.starts[k] - 1;
         if (last == forest.starts[k - 1]) continue;

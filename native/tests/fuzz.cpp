@@ -1,6 +1,6 @@
 // The fuzz target: generated cases for the tree differences, the predictor and the grower. Built
-// with -fsanitize=address,undefined by .ci/sanitize. A case is rejected at the border, or its
-// answer is finite and keeps what the kernel promises; anything else ends the run with its seed.
+// with -fsanitize=address,undefined by .ci/sanitize. A case is either rejected by the checks, or
+// its result is finite and meets the kernel's guarantees; anything else ends the run with its seed.
 //
 //   fuzz CASES [FIRST_SEED]
 #include <cstdio>
@@ -26,7 +26,7 @@ std::vector<float> rows_of(Dice& dice, std::size_t n) {
   return rows;
 }
 
-// A forest that passed its check. Broken ones throw std::invalid_argument, as they must.
+// A forest that passed its check. Broken ones throw std::invalid_argument, as expected.
 ForestArrays checked_forest(Dice& dice) {
   ForestArrays forest = jarf_tests::make_forest(dice);
   const bool broken = dice.one_in(4) && jarf_tests::break_for_sure(dice, forest);
@@ -58,7 +58,7 @@ void sharpen(Dice& dice, ForestArrays& forest, const std::vector<float>& centre,
   }
 }
 
-// The summed leaf values of a row whose feature j is moved: a walk of the predictor.
+// The summed leaf values of a row whose feature j is moved, computed by walking down the trees.
 double walked(const jarf::Forest& forest, const float* centre, std::size_t j, float moved,
               std::size_t output) {
   std::vector<float> row(centre, centre + forest.n_features);
@@ -77,7 +77,7 @@ void fuzz_differences(Dice& dice) {
   const std::size_t d = forest.n_features, n = dice.below(d > 20 ? 10 : 20);
   const std::vector<float> centre = rows_of(dice, n * d);
   std::vector<float> upper = rows_of(dice, n * d), lower = rows_of(dice, n * d);
-  for (std::size_t at = 0; at < centre.size(); ++at) {  // small steps, and none
+  for (std::size_t at = 0; at < centre.size(); ++at) {  // small steps, and zero steps
     if (dice.one_in(3)) upper[at] = centre[at] + 1e-3f;
     if (dice.one_in(3)) lower[at] = dice.one_in(4) ? centre[at] : centre[at] - 1e-3f;
   }
@@ -144,8 +144,8 @@ void fuzz_grower(Dice& dice) {
   predict(dice, forest, rows_of(dice, dice.below(12) * forest.n_features));
 }
 
-// The matrix is written to between its check and the growth, or while the tree grows, or the
-// processor flushes subnormal numbers to zero.
+// The matrix is written to between its check and the growth or during growth, or the processor
+// flushes subnormal numbers to zero.
 void fuzz_changed(Dice& dice) {
   using jarf_tests::Mode;
   const Mode modes[] = {Mode::changed, Mode::meddled, Mode::flushed};

@@ -1,4 +1,4 @@
-// Grows a tree on a generated case and checks what the grower promises.
+// Grows a tree on a generated case and checks the grower's guarantees.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace jarf_tests {
 
 enum class Mode { plain, changed, meddled, flushed };
 
-// Subnormal numbers count as zero while it lives, as after -ffast-math in another library.
+// Flushes subnormal numbers to zero while it exists, as -ffast-math in another library would.
 class FlushToZero {
  public:
 #if defined(__SSE2__)
@@ -33,7 +33,7 @@ class FlushToZero {
 #endif
 };
 
-// A grown tree in the arrays of a forest, as the Python side moves it there.
+// Copies a grown tree into the arrays of a forest, as the Python side does.
 inline ForestArrays forest_of(const jarf::GrownTree& tree, const TableArrays& table,
                               const TargetArrays& target) {
   ForestArrays forest;
@@ -83,8 +83,8 @@ inline void check_tree(const jarf::GrownTree& tree, const ForestArrays& forest,
   promise(limits.max_leaf_nodes == 0 || n_leaves <= limits.max_leaf_nodes, "too many leaves");
 }
 
-// Every leaf has rows, their weight, and the value that its definition says. `leaves`: of each
-// training row, -1 where it has no weight.
+// Checks that every leaf has rows, their weight, and the value given by its definition. `leaves`:
+// the leaf of each training row, or -1 if its weight is zero.
 inline void check_leaves(const std::vector<std::int32_t>& leaves, const jarf::GrownTree& tree,
                          const ForestArrays& forest, const TableArrays& table,
                          const TargetArrays& target, std::size_t min_rows) {
@@ -111,14 +111,14 @@ inline void check_leaves(const std::vector<std::int32_t>& leaves, const jarf::Gr
   }
 }
 
-// Leaves on the two sides of a split on a constrained column are in order, directions are free of
-// such columns, and bounds lie within those of the parent.
+// Checks that leaves on the two sides of a split on a constrained column are in order, that oblique
+// directions do not use constrained columns, and that bounds lie within those of the parent.
 inline void check_monotone(const jarf::GrownTree& tree, const TargetArrays& target) {
   const std::size_t n_nodes = tree.nodes.size();
   promise(tree.bounds.size() == (target.signs.empty() ? 0 : 2 * n_nodes), "bounds are missing");
   if (target.signs.empty()) return;
   std::vector<double> least(n_nodes), most(n_nodes);
-  for (std::size_t at = n_nodes; at-- > 0;) {  // children lie behind their parents
+  for (std::size_t at = n_nodes; at-- > 0;) {  // children come after their parents
     const jarf::Node& node = tree.nodes[at];
     if (jarf::Forest::is_leaf(node)) {
       least[at] = most[at] = tree.values[node.child[0]];
@@ -170,7 +170,7 @@ inline jarf::Limits make_limits(Dice& dice, std::size_t n_rows) {
 inline TableArrays checked_table(Dice& dice, Mode mode) {
   const std::size_t most_rows = dice.one_in(20) ? 400 : 24;
   TableArrays table = make_table(dice, most_rows, mode == Mode::flushed);
-  const bool changes = mode != Mode::plain;  // bins are what a change contradicts
+  const bool changes = mode != Mode::plain;  // changed values contradict the bins
   if (dice.one_in(changes ? 8 : 4)) {
     table.projections.n_features = table.n_columns;
     add_projections(dice, table.projections, dice.between(1, 6));
@@ -184,7 +184,7 @@ inline TableArrays checked_table(Dice& dice, Mode mode) {
   return table;
 }
 
-// Best first, in histograms wherever they exist: with bins and all axes, those of whole nodes.
+// Best-first growth, with histograms whenever possible: with bins and all axes, for whole nodes.
 inline jarf::Limits boosting_limits(Dice& dice, jarf::Limits limits) {
   limits.max_leaf_nodes = dice.between(2, 12);
   limits.histogram_from = dice.below(8);
@@ -193,8 +193,9 @@ inline jarf::Limits boosting_limits(Dice& dice, jarf::Limits limits) {
   return limits;
 }
 
-// A tree of any target, proposal and limits, or a boosted one: best first, of Newton steps, on all
-// axes and what may stand beside them. Only where X changed may it stop with `NoRows`.
+// Grows a tree with any target, proposal and limits, or a boosted tree: best first, with Newton
+// steps, on all axes and possibly other candidates. Only if X was changed may it fail with
+// `NoRows`.
 inline ForestArrays grow(Dice& dice, Mode mode) {
   const bool boosts = dice.one_in(4);
   TableArrays table = checked_table(dice, mode);

@@ -20,12 +20,12 @@ namespace jarf_tests {
 
 struct TableArrays {
   std::size_t n_rows, n_columns;
-  bool wild;  // numbers at the edge
+  bool wild;  // extreme numbers
   std::vector<float> values, lowest, highest;
   std::vector<std::uint8_t> codes;
   std::vector<std::int32_t> n_bins;
   std::vector<double> weights;
-  ForestArrays projections;  // of a rotated table, else none
+  ForestArrays projections;  // of a rotated table, else empty
   jarf::Rotation rotation{};
 
   bool rotated() const { return projections.n_projections() > 0; }
@@ -45,7 +45,7 @@ struct TableArrays {
     view.n_bins = n_bins.data();
     return view;
   }
-  // The rows as predictions take them.
+  // The rows in the layout that predictions take.
   std::vector<float> rows() const {
     std::vector<float> rows(values.size());
     for (std::size_t i = 0; i < n_rows; ++i) {
@@ -55,7 +55,7 @@ struct TableArrays {
   }
 };
 
-// `tiny`: among the values are many subnormal ones.
+// `tiny`: include many subnormal values.
 inline TableArrays make_table(Dice& dice, std::size_t most_rows, bool tiny = false) {
   TableArrays table;
   table.n_rows = dice.between(1, most_rows);
@@ -102,14 +102,14 @@ inline void damage_table(Dice& dice, TableArrays& table) {
 
 enum class Kind { gini, entropy, one_response, responses, newton, newtons };
 
-// Owns what its `TargetSpec` points to.
+// Owns the arrays that its `TargetSpec` points to.
 struct TargetArrays {
   Kind kind;
   std::size_t n_outputs;
   std::vector<std::int32_t> labels;
-  std::vector<double> responses, hessians;  // responses are the gradients of Newton steps
+  std::vector<double> responses, hessians;  // responses double as gradients of Newton steps
   double l2 = 0.0, min_hessian = 0.0;
-  std::vector<std::int8_t> signs;  // of monotone constraints; none: not constrained
+  std::vector<std::int8_t> signs;  // of monotone constraints; empty: unconstrained
 
   bool classifies() const { return kind <= Kind::entropy; }
   bool is_newton() const { return kind >= Kind::newton; }
@@ -134,7 +134,7 @@ struct TargetArrays {
     }
   }
 
-  // What a leaf of these rows must hold, by definition.
+  // The value that a leaf of these rows must hold by definition.
   std::vector<double> leaf(const std::vector<std::size_t>& rows,
                            const std::vector<double>& weights) const {
     if (kind == Kind::one_response || kind == Kind::responses) {
@@ -165,7 +165,7 @@ struct TargetArrays {
   }
 };
 
-// `boosts`: Newton steps for sure, and hessians mostly of one size.
+// `boosts`: always Newton steps, whose hessians are rarely all zero or tiny.
 inline TargetArrays make_target(Dice& dice, const TableArrays& table, bool boosts = false) {
   TargetArrays target;
   target.kind = static_cast<Kind>(boosts ? dice.between(4, 5) : dice.below(6));
@@ -180,7 +180,7 @@ inline TargetArrays make_target(Dice& dice, const TableArrays& table, bool boost
     }
     return target;
   }
-  // The largest responses that pass are those whose squares just do not overflow.
+  // The largest valid responses are those whose squares just avoid overflow.
   const double scale = dice.one_in(8) ? std::pow(10.0, dice.between(0, 320) - 160.0) : 1.0;
   target.responses.resize(table.n_rows * target.n_outputs);
   for (double& response : target.responses) response = scale * number();
@@ -201,7 +201,7 @@ inline TargetArrays make_target(Dice& dice, const TableArrays& table, bool boost
   return target;
 }
 
-// Strokes that `check` or the constructor of the target may have to find.
+// Makes changes that `check` or the constructor of the target may have to detect.
 inline void damage_target(Dice& dice, TargetArrays& target) {
   if (target.classifies()) {
     target.labels[dice.index(target.labels.size())] = dice.any_index(target.n_outputs);
@@ -221,7 +221,7 @@ inline void damage_target(Dice& dice, TargetArrays& target) {
 
 // --- proposals ---------------------------------------------------------------------------------
 
-// Jacobi rotations behind LAPACK's signature: no library is needed here.
+// Jacobi rotations with LAPACK's signature, so that no library is needed.
 inline void small_dsyev(char*, char*, int* size, double* a, int* lda, double* w, double*,
                         int* n_work, int* info) {
   const int n = *size;
@@ -256,12 +256,12 @@ inline void small_dsyev(char*, char*, int* size, double* a, int* lda, double* w,
   *info = 0;
 }
 
-// How many candidates or features: now and then none.
+// A number of candidates or features, sometimes zero.
 inline std::size_t count(Dice& dice, std::size_t most) {
   return dice.one_in(8) ? 0 : dice.between(1, most);
 }
 
-// Draws of gradients that the proposal owns.
+// A gradient proposal that owns its gradients.
 struct DrawsSpec : jarf::ProposalSpec {
   std::vector<float> gradients, scales;
   std::vector<std::int32_t> places;
@@ -325,7 +325,7 @@ inline std::shared_ptr<jarf::ProposalSpec> make_canonical(Dice& dice,
   return spec;
 }
 
-// Any proposal: a plain one, or proposals within proposals.
+// Any proposal: a simple one, or proposals within proposals.
 inline std::shared_ptr<jarf::ProposalSpec> make_proposal(Dice& dice, const jarf::Columns& columns,
                                                          std::size_t depth = 3) {
   if (columns.rotation) return make_axes(dice, columns);
@@ -350,7 +350,7 @@ inline std::shared_ptr<jarf::ProposalSpec> make_proposal(Dice& dice, const jarf:
   }
 }
 
-// All axes, or all that have a chance, and another proposal after them.
+// All axes (or all with a positive chance), followed by another proposal.
 inline std::shared_ptr<jarf::ProposalSpec> beside_all_axes(
     Dice& dice, const jarf::Columns& columns, std::shared_ptr<jarf::ProposalSpec> other) {
   auto axes = std::make_shared<jarf::AxesSpec>();
@@ -362,7 +362,7 @@ inline std::shared_ptr<jarf::ProposalSpec> beside_all_axes(
   return spec;
 }
 
-// Writes to a matrix of columns: here and there, or one number over a whole column.
+// Writes to a matrix of columns: single entries, or one number over a whole column.
 inline void change(Dice& dice, std::vector<float>& values, std::size_t n_rows) {
   if (dice.one_in(2)) {
     const auto column = values.begin() + n_rows * dice.index(values.size() / n_rows);

@@ -1,5 +1,6 @@
-// Many threads on shared data, for ThreadSanitizer (.ci/sanitize): trees of every target are grown,
-// rows predicted and differences taken at once, and every answer must be that of one thread alone.
+// Many threads on shared data, for ThreadSanitizer (.ci/sanitize). Threads grow trees of every
+// target, predict and differentiate concurrently, and every result must equal that of a single
+// thread.
 //
 //   threads [ROUNDS]
 #include <cstdio>
@@ -35,7 +36,7 @@ bool same(const jarf::GrownTree& a, const jarf::GrownTree& b) {
          a.features == b.features && a.gains == b.gains && a.leaves == b.leaves;
 }
 
-// What the threads share: all of it is only read.
+// Data shared by the threads; all of it is read-only.
 struct Shared {
   explicit Shared(Dice& dice)
       : table(jarf_tests::make_table(dice, 300)), forest(jarf_tests::make_forest(dice)) {

@@ -1,4 +1,4 @@
-"""Weights of an ensemble's members, from their predictions of rows that none of them saw."""
+"""Weights of an ensemble's members, chosen by their predictions of held-out rows."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-# Members are added this often; weights are multiples of one over the number of additions.
+# Number of greedy additions; more additions give finer weights.
 N_ADDED = 40
-# A member of less weight is left out.
+# Members with a smaller weight are dropped.
 LEAST_WEIGHT = 0.05
-# Probabilities are kept above this in the log loss.
+# Lower bound for probabilities in the log loss.
 LEAST_PROBABILITY = 1e-4
 
 Losses = Callable[[np.ndarray], np.ndarray]
@@ -33,21 +33,23 @@ def log_losses(observed: np.ndarray) -> Losses:
 
 
 def greedy_weights(predictions: np.ndarray, losses: Losses, weights: np.ndarray) -> np.ndarray:
-    """Add the member that helps most, again and again (Caruana et al., ICML 2004).
+    """Return weights by greedy ensemble selection (Caruana et al., ICML 2004).
+
+    Each step adds the member that reduces the loss most; a member may be added repeatedly.
 
     Parameters
     ----------
     predictions : ndarray of shape (n_members, n_rows, n_outputs)
-        At rows that the members did not see.
+        Predictions of rows that the members did not see.
     losses : callable
-        From predictions to the loss of each row.
+        Maps predictions to the loss of each row.
     weights : ndarray of shape (n_rows,)
         Weights of the rows.
 
     Returns
     -------
     ndarray of shape (n_members,)
-        Not negative, they sum to one; zero for members that gain nothing.
+        Non-negative, with sum one; zero for members that do not reduce the loss.
     """
 
     def loss(total: np.ndarray) -> float:

@@ -50,10 +50,10 @@ RACERS = ("axes", "mixed", "recursive", "weighted")
 RACE_ROWS = 10_000
 # Number of rounds if there are too few rows for early stopping.
 FEW_ROUNDS = 100
-# Number of folds if rows are few, by the minimum number of rows.
+# Number of cross-fitting folds for small tables, by the minimum number of rows.
 FOLDS = {0: 5, 500: 3}
-# The contest on held-out rows multiplies the learning rate by at most this factor, up to this rate,
-# and takes as many times fewer rounds. The final model uses the learning rate itself.
+# On held-out rows, the race multiplies the learning rate by at most this factor, up to this rate,
+# and divides the number of rounds by the same factor. The final model uses the original rate.
 COARSE, COARSE_RATE = 3.0, 0.1
 
 
@@ -154,7 +154,7 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
 
     @abstractmethod
     def _loss(self) -> Loss:
-        """Make the loss, once the target was read."""
+        """Return the loss; call it after ``_read_target``."""
 
     @property
     def _n_classes(self) -> int:
@@ -177,7 +177,7 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
         self.forest_ = self._in_units(run.forest())
 
     def _grow(self, run: Rounds, n_rounds: int, stages: Stages) -> None:
-        """Grow the final trees; keep the loss on the training rows."""
+        """Grow the final trees and store the loss on the training rows."""
         score = [] if run.n_rounds else [run.training_loss()]
         for done in range(1, n_rounds + 1):
             run.advance(1)
@@ -188,7 +188,7 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
         self.train_score_ = np.concatenate([kept, -np.array(score)])
 
     def _rounds_to_add(self, run: Rounds) -> int:
-        """Return the number of rounds to add to the present trees."""
+        """Return the number of rounds to add to the existing trees."""
         have = self.forest_.n_trees
         if self.max_iter < have:
             raise ValueError(
@@ -236,16 +236,16 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
 
     @abstractmethod
     def _held_out(self, chosen: Chosen) -> HeldOut:
-        """Return what the winner predicts at the rows that were held out."""
+        """Return the winner's predictions of the held-out rows."""
 
     @abstractmethod
     def _keep_errors(self, held_out: HeldOut | None) -> None:
-        """Keep what the predictions of held-out rows say; None: no rows were held out."""
+        """Store the errors at held-out rows; None: no rows were held out."""
 
     def _contest(
         self, X, y, weights, cycles: Sequence[Cycle], seed: int, stages: Stages
     ) -> Chosen | None:
-        """Hold a race, or find the rounds of one geometry; None if rows cannot be split."""
+        """Run the race, or tune the rounds of one geometry; None if rows cannot be split."""
         if len(cycles) > 1 and len(X) > RACE_ROWS:
             some = stream(seed, "race rows").permutation(len(X))[:RACE_ROWS]
             X, y, weights = np.asfortranarray(X[some]), y[some], weights[some]
@@ -278,7 +278,7 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
         )
 
     def _coarse(self) -> float:
-        """Return how many times larger steps are while rows are held out."""
+        """Return the factor on the learning rate while rows are held out."""
         return max(1.0, min(COARSE, COARSE_RATE / self.learning_rate))
 
     def _prepare(self, X, y, weights, cycles, seed: int, part: str) -> LearningRows:
@@ -336,7 +336,7 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
         )
 
     def _signs(self) -> np.ndarray | None:
-        """Return the constraint of every encoded column; None: there are none."""
+        """Return the constraint of every encoded column; None: no constraints."""
         signs = check_monotonic_cst(self, self.monotonic_cst)
         if not signs.any():
             return None
@@ -362,7 +362,7 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
         return forest
 
     def _in_raw_units(self, forest: Forest) -> Forest:
-        """Return it in the units that boosting works in."""
+        """Return the sum of trees in the units used during boosting."""
         return forest
 
     # --- predictions -----------------------------------------------------------------------------

@@ -2,8 +2,8 @@
 
 Neither trees nor surrogates see the held-out rows. Boosters of all geometries grow in parallel on
 the same learning rows and are scored on the held-out rows; the better half continues, and plain
-axes always do. Each is evaluated at the round of its lowest loss, so that learning faster is no
-advantage. If rows are few, folds take turns (cross-fitting).
+axes always continue. Each is evaluated at the round of its lowest loss, so that learning faster
+gives no advantage. Small tables use cross-fitting instead of a single split.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ MORE_ROUNDS = 1.1
 
 @dataclass(frozen=True)
 class Stopping:
-    """When a booster has grown enough.
+    """Early stopping rule of a booster.
 
     Parameters
     ----------
     max_iter : int
     n_iter_no_change : int
     tol : float
-        A loss must fall by more than this to count as better.
+        A loss must decrease by more than this to count as an improvement.
     """
 
     max_iter: int
@@ -47,7 +47,7 @@ class Stopping:
     tol: float
 
     def best(self, losses: np.ndarray) -> int:
-        """Return the round of the lowest loss; round 0 is the constant."""
+        """Return the round of the lowest loss; round 0 is the constant model."""
         return int(np.argmin(losses))
 
     def is_over(self, losses: np.ndarray) -> bool:
@@ -81,17 +81,17 @@ class Racer:
 
     @property
     def losses(self) -> np.ndarray:
-        """Held-out loss after every round, the constant first."""
+        """Held-out loss after every round, starting with the constant model."""
         curves = np.array([run.scored_losses for run in self.runs])
         return np.asarray(self.shares @ curves / self.shares.sum())
 
     def row_losses(self, n_rounds: int) -> np.ndarray:
-        """Return the loss of every scored row after some rounds, splits one after the other."""
+        """Return the loss of every scored row after ``n_rounds`` rounds, split by split."""
         return np.concatenate([run.losses_after(n_rounds) for run in self.runs])
 
 
 def advance(racers: Sequence[Racer], until: int, stopping: Stopping, n_jobs: int | None) -> None:
-    """Let racers grow to a round, or until they are over."""
+    """Grow racers up to a round, or until early stopping."""
 
     def raise_flags() -> None:
         for racer in racers:
@@ -127,14 +127,14 @@ class Chosen:
     ----------
     cycle : Cycle
     n_rounds : int
-        The round of the least held-out loss.
+        The round of the lowest held-out loss.
     losses : ndarray
-        Held-out loss of the winner after every round that was tried, the constant first.
+        Held-out loss of the winner after every round, starting with the constant model.
     race : RaceResult or None
     held_out : ndarray of shape (n_scored, n_raw)
-        Sums of the winner's trees at the rows held out, splits one after the other.
+        Sums of the winner's trees at the held-out rows, split by split.
     observed : ndarray
-        The targets of these rows, as the loss takes them.
+        The targets of these rows, in the form the loss expects.
     weights : ndarray of shape (n_scored,)
     """
 
@@ -155,20 +155,20 @@ def choose(
     n_jobs: int | None = None,
     note: Callable[[str], None] = lambda text: None,
 ) -> Chosen:
-    """Hold the race, and find the number of rounds.
+    """Run the race and find the number of rounds.
 
     Parameters
     ----------
     racers : sequence of Racer
-        A single one finds its number of rounds without a race.
+        For a single racer only the number of rounds is tuned, without a race.
     rows : ScoredRows
-        The scored rows, splits one after the other.
+        The scored rows, split by split.
     stopping : Stopping
     measure : str
         Name of the loss.
     n_jobs : int
     note : callable
-        Shows a line.
+        Prints a progress line.
     """
     running = list(racers)
     for heat in (*HEATS, stopping.max_iter) if len(running) > 1 else (stopping.max_iter,):
@@ -202,7 +202,7 @@ def _decide(
 ) -> tuple[Racer, RaceResult]:
     """Compare all racers with plain axes row by row; plain axes win ties.
 
-    A racer that went early is compared with the plain axes of the same number of rounds.
+    A racer dropped early is compared with plain axes after the same number of rounds.
     """
     plain = next(racer for racer in racers if racer.cycle == AXES)
     table: list[dict[str, Any]] = []

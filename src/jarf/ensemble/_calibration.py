@@ -1,7 +1,8 @@
-"""Honest probabilities: one temperature, fitted on rows that the model did not see.
+"""Calibration of probabilities by one temperature, fitted on held-out rows.
 
-A mean of trees is too soft: it rarely says 0.99 where it is right 99 times of 100. A power of the
-probabilities mends that. Powers keep the order of the classes, so that no predicted class changes.
+The mean over trees is underconfident: it rarely predicts 0.99, even for rows where 99 of 100
+predictions are correct. Raising probabilities to a power corrects this. It keeps the order of the
+classes, so that no predicted class changes.
 """
 
 from __future__ import annotations
@@ -11,14 +12,14 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-# One of these is added to every probability, so that a class that no tree voted for keeps a chance.
+# One of these is added to every probability, so that none is zero.
 FLOORS = (1 / 400, 1e-4, 1e-6)
 # Temperatures are searched between these.
 COLDEST, WARMEST = 0.1, 4.0
-# Standard deviation of the normal prior of log(temperature): a few rows that are all predicted
-# correctly do not ask for boundless confidence.
+# Standard deviation of the normal prior of log(temperature). The prior prevents extreme confidence
+# if there are few rows and all are predicted correctly.
 PRIOR = 0.5
-# With fewer held-out rows the probabilities stay as they are.
+# With fewer held-out rows, probabilities are not calibrated.
 MIN_ROWS = 20
 # Bins of the expected calibration error.
 N_BINS = 15
@@ -26,7 +27,7 @@ N_BINS = 15
 
 @dataclass(frozen=True)
 class Calibration:
-    """The temperature that makes probabilities honest, and what it changes on held-out rows.
+    """The temperature that calibrates probabilities, with its effect on held-out rows.
 
     A probability p becomes ``(p + floor) ** (1 / temperature)``, scaled so that a row sums to one.
     A temperature below 1 makes predictions more confident. Print it for a summary.
@@ -39,12 +40,12 @@ class Calibration:
     n_rows : int, default=0
         Number of held-out rows that it was fitted on.
     log_loss : tuple of two float, default=(nan, nan)
-        On these rows, before and after.
+        Log loss on these rows, before and after calibration.
     calibration_error : tuple of two float, default=(nan, nan)
         Expected calibration error on these rows, before and after: the mean distance between the
-        confidence in the predicted class and its accuracy, over 15 bins of equally many rows.
+        confidence in the predicted class and its accuracy, over 15 bins of equal row counts.
     reason : str, default=""
-        Why nothing was fitted, if so; the probabilities then stay as they are.
+        Why no temperature was fitted, if so; probabilities are then left unchanged.
 
     Examples
     --------
@@ -74,7 +75,7 @@ class Calibration:
         Parameters
         ----------
         probabilities : ndarray of shape (n_rows, n_classes)
-            Of rows that the model did not see.
+            Predictions for rows that the model did not see.
         labels : ndarray of shape (n_rows,)
             Class numbers.
         weights : ndarray of shape (n_rows,), default=None
@@ -118,7 +119,7 @@ class Calibration:
         logs -= logs.max(axis=1, keepdims=True)
         shares = np.exp(logs / self.temperature)
         shares /= shares.sum(axis=1, keepdims=True)
-        # Two classes that differ in the last digit may have become equal, and the first would win.
+        # Nearly equal classes may have become equal by rounding, and argmax would pick the first.
         best = probabilities.argmax(axis=1)
         moved = np.flatnonzero(shares.argmax(axis=1) != best)
         shares[moved, best[moved]] = np.nextafter(shares[moved].max(axis=1), 2.0)
@@ -151,7 +152,7 @@ def expected_calibration_error(
         Class numbers.
     weights : ndarray of shape (n_rows,), default=None
     n_bins : int, default=15
-        Bins hold about equally many rows; rows of equal confidence share a bin.
+        Bins hold about the same number of rows; rows of equal confidence share a bin.
 
     Returns
     -------
@@ -168,7 +169,7 @@ def expected_calibration_error(
 def _best_power(
     probabilities: np.ndarray, labels: np.ndarray, weights: np.ndarray
 ) -> tuple[float, float]:
-    """Return the smallest log loss, with its prior, and the power that has it."""
+    """Return the smallest penalised log loss and the power that attains it."""
     n, logs = len(labels), np.log(probabilities)
     observed = logs[np.arange(n), labels]
 
@@ -188,7 +189,7 @@ def _log_sums(scaled: np.ndarray) -> np.ndarray:
 
 
 def _log_loss(probabilities: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> float:
-    """Weighted log loss, probabilities bounded as scikit-learn bounds them."""
+    """Return the weighted log loss, with probabilities clipped as in scikit-learn."""
     least = np.finfo(np.float64).eps
     observed = np.clip(probabilities[np.arange(len(labels)), labels], least, 1.0)
     return float(np.average(-np.log(observed), weights=weights))

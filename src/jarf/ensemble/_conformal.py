@@ -1,13 +1,13 @@
-"""Intervals, quantiles and sets of classes that cover the truth as often as they promise.
+"""Conformal prediction: intervals, quantiles and class sets of a given coverage.
 
-Conformal prediction: the errors of a model at rows that it did not see say how far the truth lies
-from its predictions. Errors are measured in units of the local spread of the model, so that
-intervals are wide where the model is unsure.
+The errors of a model at held-out rows show how far the truth lies from its predictions. Errors are
+measured in units of the local spread of the model, so that intervals are wide where the model is
+uncertain.
 
-An estimator that wants these methods does three things. It sets ``conformal_`` in ``fit``, to
-:meth:`ConformalResiduals.fit` or :meth:`ConformalSets.fit` of held-out rows. It answers
-``_predict_with_spread(X)`` (regressors) or ``predict_proba(X)`` (classifiers). And it inherits from
-:class:`IntervalMixin` or :class:`SetMixin`.
+To provide these methods, an estimator inherits from :class:`IntervalMixin` or :class:`SetMixin`,
+implements ``_predict_with_spread(X)`` (regressors) or ``predict_proba(X)`` (classifiers), and sets
+``conformal_`` in ``fit`` to the result of :meth:`ConformalResiduals.fit` or
+:meth:`ConformalSets.fit` on held-out rows.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-# The spread is raised by one of these multiples of its mean, whichever gives the narrowest
-# intervals; the last makes them all equally wide.
+# One of these multiples of its mean is added to the spread, whichever gives the narrowest
+# intervals; the last one makes all intervals equally wide.
 FLOORS = (0.1, 0.3, 1.0, 3.0, 1e6)
 # Coverage at which widths are compared.
 TYPICAL = 0.9
 
 
 def conformal_quantile(scores: np.ndarray, weights: np.ndarray, level: float) -> float:
-    """Return a bound that the score of a new row stays below with a probability of ``level``.
+    """Return an upper bound on the score of a new row that holds with probability ``level``.
 
-    The new row counts as one more, of mean weight, whose score may be anything: with n rows of
-    equal weight this is the score of rank ``ceil((n + 1) level)``.
+    The new row counts as an additional row of mean weight with an unknown score. With n rows of
+    equal weight, the bound is the score of rank ``ceil((n + 1) level)``.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def conformal_quantile(scores: np.ndarray, weights: np.ndarray, level: float) ->
     Returns
     -------
     float
-        Infinity where there are too few rows.
+        Infinity if there are too few rows.
     """
     used = weights > 0
     scores, weights = scores[used], weights[used]
@@ -76,14 +76,14 @@ class ConformalResiduals:
     def fit(
         cls, residuals: np.ndarray, spreads: np.ndarray, weights: np.ndarray
     ) -> ConformalResiduals:
-        """Scale residuals by spreads, raised by the floor that gives the narrowest intervals.
+        """Scale residuals by spreads plus the floor that gives the narrowest intervals.
 
         Parameters
         ----------
         residuals : ndarray of shape (n_rows, n_outputs)
             Observed minus predicted, at rows that the model did not see.
         spreads : ndarray of shape (n_rows, n_outputs)
-            Not negative, in units of the target; all equal where the model has none.
+            Non-negative, in units of the target; all equal if the model has no local spread.
         weights : ndarray of shape (n_rows,)
 
         Returns
@@ -131,7 +131,7 @@ def _mean_width(residual: np.ndarray, scale: np.ndarray, weights: np.ndarray) ->
 
 
 class IntervalMixin:
-    """Gives a regressor intervals and quantiles.
+    """Mixin that adds intervals and quantiles to a regressor.
 
     The estimator sets ``conformal_`` (a :class:`ConformalResiduals`) in ``fit`` and has
     ``_predict_with_spread(X)``, which returns predictions and spreads, both of shape (n_samples,
@@ -147,9 +147,9 @@ class IntervalMixin:
         """Predict an interval for each row that covers the response with a given probability.
 
         The interval is the prediction plus and minus a multiple of the local spread. The multiple
-        is that of the errors at rows that were held out in ``fit`` (conformal prediction): of new
-        rows like the training rows, a share of ``coverage`` falls inside, whatever the
-        distribution. This holds on average over rows, not for each row by itself.
+        comes from the errors at rows held out in ``fit`` (conformal prediction). If new rows have
+        the distribution of the training rows, whatever it is, a share of ``coverage`` of them
+        falls inside. This holds on average over rows, not for each single row.
 
         Parameters
         ----------
@@ -172,8 +172,8 @@ class IntervalMixin:
     def predict_quantiles(self, X: Any, q: Any) -> np.ndarray:
         """Predict quantiles of the response of each row.
 
-        They come from the same held-out errors as the intervals, with their signs: a share of
-        about ``q`` of new responses lies below the quantile.
+        They use the signed errors at the held-out rows of the intervals: a share of about ``q`` of
+        new responses lies below the quantile.
 
         Parameters
         ----------
@@ -201,7 +201,7 @@ class IntervalMixin:
 
 @dataclass(frozen=True, eq=False)
 class ConformalSets:
-    """How improbable a classifier found the observed classes of held-out rows.
+    """Nonconformity scores of a classifier at held-out rows.
 
     Parameters
     ----------
@@ -221,7 +221,7 @@ class ConformalSets:
         return cls(1.0 - probabilities[np.arange(len(labels)), labels], weights)
 
     def sets(self, probabilities: np.ndarray, coverage: float) -> np.ndarray:
-        """Return which classes belong to the set of each row, the most probable one always."""
+        """Return which classes are in the set of each row; the most probable one always is."""
         bound = conformal_quantile(self.scores, self.weights, coverage)
         found = 1.0 - probabilities <= bound
         found[np.arange(len(found)), probabilities.argmax(axis=1)] = True
@@ -229,7 +229,7 @@ class ConformalSets:
 
 
 class SetMixin:
-    """Gives a classifier sets of classes.
+    """Mixin that adds prediction sets to a classifier.
 
     The estimator sets ``conformal_`` (a :class:`ConformalSets`) in ``fit``.
     """
@@ -237,13 +237,13 @@ class SetMixin:
     conformal_: ConformalSets
 
     def predict_set(self, X: Any, coverage: float = 0.9) -> np.ndarray:
-        """Predict a set of classes for each row that holds the true one with a given probability.
+        """Predict a set of classes that contains the true one with a given probability.
 
-        A class is in the set if its probability is not smaller than that of the observed class at
-        most rows that were held out in ``fit`` (conformal prediction): for new rows like the
-        training rows, a share of at least ``coverage`` of the sets holds the true class. This
-        holds on average over rows, not for each row by itself. The predicted class is always in
-        its set.
+        A class is in the set if its probability reaches a threshold, a quantile of the observed
+        classes' probabilities at rows held out in ``fit`` (conformal prediction). If new rows have
+        the distribution of the training rows, a share of at least ``coverage`` of the sets contains
+        the true class. This holds on average over rows, not for each single row. The predicted
+        class is always in its set.
 
         Parameters
         ----------

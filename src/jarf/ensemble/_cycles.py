@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from jarf.ensemble._geometries import PLAIN, Geometry
 
-# A source of boosting alone: the sum of its own trees so far.
+# A source that only boosting has: the sum of its own trees so far.
 OWN = "own"
 
 
@@ -19,7 +19,7 @@ class Cycle:
     name : str
     rounds : tuple of Geometry
         Geometries of the rounds, repeated cyclically. In addition to the sources of a forest there
-        is "own": the gradients of the model so far, which replaces a surrogate once there are some
+        is "own": the gradients of the model so far, which replace a surrogate once there are some
         trees.
 
     Examples
@@ -43,7 +43,7 @@ class Cycle:
 
     @property
     def is_plain(self) -> bool:
-        """Whether all rounds try plain axes alone."""
+        """Whether all rounds try only plain axes."""
         return all(geometry.is_plain for geometry in self.rounds)
 
     @property

@@ -1,4 +1,4 @@
-"""How an ensemble decides: trials, fits, held-out predictions and weights, within a time limit."""
+"""Fitting an ensemble: trials, fits, held-out predictions and weights, within a time limit."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from jarf.ensemble._ensemble_report import EnsembleReport
 from jarf.ensemble._holdout import ScoredRows
 from jarf.trees import stream
 
-# From this many rows on, members are tried on a few rows first: how many they learn from, and how
-# many they are scored on, at most.
+# With at least TRIAL_FROM rows, or under a time limit, members are tried on a subsample first: at
+# most TRIAL_LEARN training rows and TRIAL_SCORE scored rows.
 TRIAL_FROM, TRIAL_LEARN, TRIAL_SCORE = 8000, 1000, 2000
-# A member is dropped if its loss in the trial is larger than the smallest by this factor, and the
-# difference is more standard errors than this.
+# A member is dropped if its trial loss exceeds HOPELESS times the smallest one, and the difference
+# is more than CERTAIN standard errors.
 HOPELESS, CERTAIN = 1.3, 5.0
-# Seconds that held-out predictions take, in those of the fit on all rows.
+# Estimated time of held-out predictions, as a multiple of the time of the fit on all rows.
 HELD_OUT_SHARE = {True: 1.5, False: 0.6}  # by whether there are folds
 
 
 class Clock:
-    """Knows how much time is left.
+    """Time limit of a fit.
 
     Parameters
     ----------
@@ -44,14 +44,14 @@ class Clock:
 
 
 class Decision:
-    """The members of an ensemble on their way: who is fitted, what they predict, what they weigh.
+    """State of an ensemble during its fit: members, held-out predictions and weights.
 
     Parameters
     ----------
     members : list of Member
     task : Task
     splits : list of (learn, score)
-        Empty where there are too few rows to hold some out.
+        Empty if there are too few rows to hold some out.
     seed : int
     n_jobs : int or None
     clock : Clock
@@ -73,7 +73,7 @@ class Decision:
         self.held_out: HeldOut | None = None
 
     def run(self, stages: Stages, calibrate: bool) -> None:
-        """Try, fit and weigh the members."""
+        """Try and fit the members, and choose their weights."""
         if len(self._open()) > 1 and (
             len(self.task.y) >= TRIAL_FROM or self.clock.limit is not None
         ):
@@ -100,7 +100,7 @@ class Decision:
         return sorted(self._open(), key=lambda member: self.estimates.get(member.name, 0.0))
 
     def _try(self) -> None:
-        """Fit all members to a few rows: how good they are there, and how much time they take."""
+        """Fit all members to a few rows, to estimate their loss and fitting time."""
         n = len(self.task.y)
         order = stream(self.seed, "trial").permutation(n)
         n_learn = max(1, min(TRIAL_LEARN, n // 3))
@@ -122,7 +122,7 @@ class Decision:
                 member.outcome = f"dropped after a trial on {n_learn} rows"
 
     def _fit(self, member: Member) -> None:
-        """Fit to all rows, and predict held-out rows if there is time."""
+        """Fit a member to all rows, and predict held-out rows if there is time."""
         before = member.seconds
         member.fit_all(self.task, self.seed, self.n_jobs)
         if not self.splits:
@@ -137,7 +137,7 @@ class Decision:
         return (log_losses if task.n_classes else squared_errors)(task.observed)
 
     def _weigh(self, calibrate: bool) -> None:
-        """Set the weights, what the ensemble predicts at held-out rows, and the outcomes."""
+        """Set the weights, the ensemble's held-out predictions and the outcomes."""
         scored = [member for member in self.members if len(member.means)]
         if not scored:
             fitted = [member for member in self.members if member.fitted is not None]
@@ -162,7 +162,7 @@ class Decision:
         self.held_out = HeldOut(means, spreads, observed, row_weights)
 
     def report(self) -> EnsembleReport:
-        """Say what was found out about every member."""
+        """Return the loss, weight, time and outcome of every member."""
         measure = "log loss" if self.task.n_classes else "squared error"
         held_out, mean = self.held_out, np.nan
         rows, losses = [], None
@@ -188,7 +188,7 @@ class Decision:
 
 
 def calibrate_member(member: Member, labels: np.ndarray, weights: np.ndarray) -> None:
-    """Give a member that can have one the temperature that its held-out predictions ask for."""
+    """Fit the temperature of a member on its held-out predictions, if it supports one."""
     if not hasattr(member.fitted, "calibration_"):
         return
     calibration = Calibration.fit(member.means, labels, weights)
@@ -199,7 +199,7 @@ def calibrate_member(member: Member, labels: np.ndarray, weights: np.ndarray) ->
 def blend(
     means: list[np.ndarray], spreads: list[np.ndarray | None], weights: list[float]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Average members.
+    """Average the members' predictions.
 
     Parameters
     ----------
@@ -207,13 +207,13 @@ def blend(
     spreads : list of ndarray of shape (n_rows, n_outputs) or None
         The spread within a member, if it has one.
     weights : list of float
-        They sum to one.
+        With sum one.
 
     Returns
     -------
     mean : ndarray of shape (n_rows, n_outputs)
     spread : ndarray of shape (n_rows, n_outputs)
-        Of the members around their mean, and within them.
+        Combined spread between and within members.
     """
     mean = sum(weight * each for weight, each in zip(weights, means, strict=True))
     variance = np.zeros_like(means[0])

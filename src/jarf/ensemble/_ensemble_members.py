@@ -1,4 +1,4 @@
-"""Members of an ensemble: made by name, fitted, and asked about rows that they did not see."""
+"""Members of an ensemble: created by name, fitted, and used to predict held-out rows."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from jarf.ensemble._kernel_machine import (
 )
 from jarf.surrogate import fit_copy
 
-# The members that have names: classifier and regressor, and parameters that the ensemble decides.
+# Named members: classifier, regressor, and the parameters set by the ensemble.
 NAMED: dict[str, tuple[Any, Any, dict[str, Any]]] = {
     "forest": (JacobianForestClassifier, JacobianForestRegressor, {"calibrate": False}),
     "boosting": (JacobianBoostingClassifier, JacobianBoostingRegressor, {"calibrate": False}),
     "kernel": (JacobianKernelClassifier, JacobianKernelRegressor, {"calibrate": False}),
 }
-# Trees of the forests that predict held-out rows.
+# Number of trees of the forests that predict held-out rows.
 N_TREES = 100
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """The training rows of an ensemble, as members take them.
+    """The training rows of an ensemble, in the form that members expect.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class Task:
         return every
 
     def spreads(self, model: Any, X: Any) -> np.ndarray | None:
-        """Return the local spread of a forest's trees; None where a member has none."""
+        """Return the local spread of a forest's trees; None if the member has none."""
         if not isinstance(model, JacobianForestRegressor):
             return None
         return model.spread(X)
@@ -83,13 +83,13 @@ class Task:
 
 @dataclass
 class Member:
-    """A member on its way into an ensemble.
+    """A candidate member of an ensemble.
 
     Parameters
     ----------
     name : str
     model : estimator
-        Not fitted.
+        The unfitted model.
     """
 
     name: str
@@ -101,15 +101,15 @@ class Member:
     outcome: str = ""
 
     def fit(self, task: Task, seed: int, n_jobs: int | None) -> Any:
-        """Fit a copy of the model to some rows."""
+        """Return a copy of the model, fitted to the rows of a task."""
         return self._timed(self.model, task, seed, n_jobs)
 
     def fit_all(self, task: Task, seed: int, n_jobs: int | None) -> None:
-        """Fit the model that predicts."""
+        """Fit the final model to all rows."""
         self.fitted = self.fit(task, seed, n_jobs)
 
     def predict_held_out(self, task: Task, splits, seed: int, n_jobs: int | None) -> None:
-        """Predict the scored rows of every split by models of its learning rows."""
+        """Predict the scored rows of every split with a model fitted to its learning rows."""
         light = lighter(self.fitted)
         means: list[np.ndarray] = []
         spreads: list[Any] = []
@@ -137,7 +137,7 @@ class Member:
 
 
 def lighter(model: Any) -> Any:
-    """Return an unfitted copy that skips what a fitted model has decided already."""
+    """Return an unfitted copy that reuses the decisions of a fitted model."""
     copy = clone(model)
     if isinstance(model, JacobianForest):
         copy.set_params(
@@ -155,14 +155,14 @@ def lighter(model: Any) -> Any:
 def make_members(
     asked: Sequence[Any], classifies: bool, n_rows: int, categorical_features: Any
 ) -> list[Member]:
-    """Make the members that were asked for; refuse what cannot be one.
+    """Create the requested members; reject invalid ones.
 
     Parameters
     ----------
     asked : sequence of str or (str, estimator)
     classifies : bool
     n_rows : int
-        The kernel machine is left out of large tables.
+        The kernel machine is not used for large tables.
     categorical_features : "from_dtype", None or array-like
 
     Returns

@@ -1,4 +1,4 @@
-"""What an ensemble found out about its members, as data, as text and as HTML."""
+"""Report on the members of an ensemble, as data, text and HTML."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ _HEAD = ["member", "{loss}", "weight", "seconds", "outcome"]
 
 @dataclass(frozen=True)
 class EnsembleReport:
-    """The members of an ensemble: honest loss, weight and seconds. Print it for a table.
+    """Held-out loss, weight and time of an ensemble's members. Print it for a table.
 
     Parameters
     ----------
     rows : list of dict
-        One per member: ``member``, ``loss`` at rows that it did not see (nan if it was not
-        scored), ``weight``, ``seconds`` spent on it, and ``outcome`` in words.
+        One per member: ``member``, ``loss`` at held-out rows (nan if it was not scored),
+        ``weight``, ``seconds`` spent on it, and ``outcome`` in words.
     measure : {"log loss", "squared error"}
     loss : float
-        Of the weighted mean of the members, at the same rows; nan if none were held out.
+        Loss of the weighted mean of the members on the same rows; nan if none were held out.
     n_rows : int
         Number of these rows.
 
@@ -53,7 +53,7 @@ class EnsembleReport:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        """The same sentence and table, for notebooks."""
+        """Return the report as HTML, for notebooks."""
         head, *body = self._table()
         lines = "".join(_html_row(row, "td") for row in body)
         return (

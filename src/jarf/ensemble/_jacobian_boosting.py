@@ -36,13 +36,13 @@ from jarf.trees import Forest, apply_link
 
 @documented
 class JacobianBoostingClassifier(SetMixin, ClassifierMixin, JacobianBoosting):
-    """Gradient boosting whose cuts follow the gradients of models, if that helps.
+    """Gradient boosting with splits along gradients of surrogate models, if they help.
 
     Every round grows one small tree on the gradients and hessians of the log loss; with several
-    classes its leaves hold one step for each. A node tries all plain axes and, in addition,
+    classes, its leaves hold one step per class. A node tries all plain axes and, in addition,
     directions drawn from the gradients of surrogates and of the model so far, and the canonical
     direction of its own residuals. The *geometry* determines which of these it tries. It is chosen
-    by a race on held-out rows that neither trees nor surrogates saw, which also finds the number of
+    by a race on rows held out from both trees and surrogates, which also tunes the number of
     rounds. The final model is fitted on all rows.
 
     Parameters
@@ -58,7 +58,7 @@ class JacobianBoostingClassifier(SetMixin, ClassifierMixin, JacobianBoosting):
     See Also
     --------
     JacobianForestClassifier : A forest with the same geometries.
-    JacobianBoostingRegressor : The same for responses.
+    JacobianBoostingRegressor : The same for regression.
 
     Examples
     --------
@@ -223,7 +223,7 @@ class JacobianBoostingClassifier(SetMixin, ClassifierMixin, JacobianBoosting):
         return self.classes_[best]
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Return the sums of the trees, before the link.
+        """Return the sums of the trees before the link function.
 
         Parameters
         ----------
@@ -232,7 +232,7 @@ class JacobianBoostingClassifier(SetMixin, ClassifierMixin, JacobianBoosting):
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Log-odds of the second of two classes, or one number per class.
+            Log-odds of the second of two classes, or one score per class.
         """
         X = self._rows(X)
         raw = self.forest_.raw(X, self.n_jobs)
@@ -268,7 +268,7 @@ class JacobianBoostingClassifier(SetMixin, ClassifierMixin, JacobianBoosting):
 
 @documented
 class JacobianBoostingRegressor(IntervalMixin, RegressorMixin, JacobianBoosting):
-    """Gradient boosting of responses whose cuts follow the gradients of models, if that helps.
+    """Gradient boosting regressor with splits along gradients of surrogates, if they help.
 
     See :class:`JacobianBoostingClassifier`.
 
@@ -292,7 +292,7 @@ default="squared_error"
     See Also
     --------
     JacobianForestRegressor : A forest with the same geometries.
-    JacobianBoostingClassifier : The same for classes.
+    JacobianBoostingClassifier : The same for classification.
 
     Examples
     --------
@@ -394,7 +394,7 @@ default="squared_error"
         return (y - self.response_means_) / self.response_scales_
 
     def _set_units(self, y, weights, loss: Loss) -> None:
-        """Boosting works with responses of mean 0 and variance 1, where the link allows it."""
+        """Standardise responses to mean 0 and variance 1 if the link allows it."""
         self.response_means_ = np.zeros(self.n_outputs_)
         self.response_scales_ = np.ones(self.n_outputs_)
         if loss.link != "identity":
@@ -467,7 +467,7 @@ default="squared_error"
         return means, self._spreads(means)
 
     def _spreads(self, means: np.ndarray) -> np.ndarray:
-        """Errors grow with the prediction where the link is a logarithm, else they are alike."""
+        """Return the error scale: the prediction under a log link, otherwise constant."""
         return means if self._loss().link == "log" else np.ones_like(means)
 
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:

@@ -1,4 +1,4 @@
-"""The ensemble of forest, booster and kernel machine that decides on rows it did not see."""
+"""Ensemble of forest, booster and kernel machine, weighted on held-out rows."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from jarf.trees import stream
 
 
 class JacobianEnsemble(BaseEstimator):
-    """What classifier and regressor share."""
+    """Base of both Jacobian ensembles."""
 
     table_: TableEncoder
     members_: dict[str, Any]
@@ -69,15 +69,15 @@ class JacobianEnsemble(BaseEstimator):
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the members, score them on rows they did not see, and weigh them.
+        """Fit the members, score them on held-out rows and choose their weights.
 
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features)
-            Numbers, booleans, text and categories; missing values are welcome.
+            Numbers, booleans, text and categories; missing values are allowed.
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights, not negative. Rows with zero weight are ignored.
+            Non-negative weights. Rows with zero weight are ignored.
 
         Returns
         -------
@@ -144,7 +144,7 @@ class JacobianEnsemble(BaseEstimator):
 
     @property
     def feature_importances_(self) -> np.ndarray:
-        """Importances of the original columns: the weighted mean of the members'; sums to one."""
+        """Weighted mean of the members' importances of the original columns; sums to one."""
         check_is_fitted(self)
         total = np.zeros(self.n_features_in_)
         for name, model in self.members_.items():
@@ -164,32 +164,32 @@ class JacobianEnsemble(BaseEstimator):
 class JacobianEnsembleClassifier(SetMixin, ClassifierMixin, JacobianEnsemble):
     """Weighted mean of a Jacobian forest, a Jacobian booster and a kernel machine.
 
-    All three cut or measure along gradients, and each wins on different tables. The members are
-    fitted to all rows; copies of them, fitted to a part of the rows, predict the others (4 folds
-    below 2,000 rows, a held-out quarter from there on). On these honest predictions each member's
-    temperature and the weights are chosen (greedy selection by log loss). A member that gains
-    nothing has weight zero and is not kept. The same rows calibrate the probabilities of the
-    ensemble and give the sets of ``predict_set``.
+    All three use gradients, for splits or for distances, and each is best on different tables. The
+    members are fitted to all rows. Copies fitted to a part of the rows predict the held-out rows (4
+    folds below 2,000 rows, otherwise one held-out quarter). These predictions determine each
+    member's temperature and the weights (greedy selection by log loss). A member that does not
+    reduce the loss gets weight zero and is not kept. The same rows calibrate the probabilities of
+    the ensemble and the sets of ``predict_set``.
 
     Parameters
     ----------
     members : list of str or (str, estimator), default=("forest", "boosting", "kernel")
-        Names of our own models, and pairs of a name and any classifier with ``predict_proba``.
+        Names of built-in models, or pairs of a name and any classifier with ``predict_proba``.
         Members see the classes as 0..C-1.
     time_limit : float, default=None
-        Seconds that ``fit`` may take, roughly: members that would take longer, judged by a trial on
-        few rows, are not fitted. At least one member is.
+        Approximate limit of ``fit`` in seconds. Members expected to take longer, judging by a trial
+        on few rows, are not fitted. At least one member is always fitted.
     calibrate : bool, default=True
         Whether to fit temperatures and the sets of ``predict_set`` on the held-out rows.
     n_jobs : int, default=None
-        Threads of each member.
+        Number of threads of each member.
     random_state : int, RandomState instance or None, default=None
         Seeds members and held-out rows.
     verbose : int, default=0
         Positive: show each stage and its time on stderr.
     categorical_features : "from_dtype", None or array-like, default="from_dtype"
         Columns that are categories: those of text or category type in a DataFrame, none, or names,
-        indices or a mask. Own estimators take the table as it is.
+        indices or a mask. Custom estimators get the table unchanged.
 
     Attributes
     ----------
@@ -200,21 +200,21 @@ class JacobianEnsembleClassifier(SetMixin, ClassifierMixin, JacobianEnsemble):
     weights_ : dict of str to float
         The weight of every member; they sum to one.
     report_ : EnsembleReport
-        Honest loss, weight and seconds of each member; print it.
+        Held-out loss, weight and seconds of each member; print it.
     calibration_ : Calibration
         The temperature of the weighted mean; print it.
     conformal_ : ConformalSets
-        What ``predict_set`` is computed from; not set if no rows were held out.
+        Held-out scores used by ``predict_set``; not set if no rows were held out.
     feature_importances_ : ndarray of shape (n_features,)
         The weighted mean of the members' importances of the original columns.
     table_ : TableEncoder
-        How the columns were read.
+        Encoder that read the columns.
     stage_times_ : dict
         Seconds spent on each member.
     n_features_in_ : int
         Number of columns seen in fit.
     feature_names_in_ : ndarray of shape (n_features,)
-        Their names, where X had names.
+        Their names, if X has column names.
 
     Examples
     --------
@@ -273,28 +273,28 @@ class JacobianEnsembleClassifier(SetMixin, ClassifierMixin, JacobianEnsemble):
 class JacobianEnsembleRegressor(IntervalMixin, RegressorMixin, JacobianEnsemble):
     """Weighted mean of a Jacobian forest, a Jacobian booster and a kernel machine.
 
-    See :class:`JacobianEnsembleClassifier`. Weights are chosen by squared error. The spread that
-    scales the intervals is that of the members around their mean, and of the forest's trees.
+    See :class:`JacobianEnsembleClassifier`. Weights are chosen by squared error. Intervals are
+    scaled by the spread of the members around their mean and of the forest's trees.
 
     Parameters
     ----------
     members : list of str or (str, estimator), default=("forest", "boosting", "kernel")
-        Names of our own models, and pairs of a name and any regressor.
+        Names of built-in models, or pairs of a name and any regressor.
     time_limit : float, default=None
-        Seconds that ``fit`` may take, roughly: members that would take longer, judged by a trial on
-        few rows, are not fitted. At least one member is.
+        Approximate limit of ``fit`` in seconds. Members expected to take longer, judging by a trial
+        on few rows, are not fitted. At least one member is always fitted.
     calibrate : bool, default=True
         Whether to keep the errors at held-out rows, for ``predict_interval`` and
         ``predict_quantiles``.
     n_jobs : int, default=None
-        Threads of each member.
+        Number of threads of each member.
     random_state : int, RandomState instance or None, default=None
         Seeds members and held-out rows.
     verbose : int, default=0
         Positive: show each stage and its time on stderr.
     categorical_features : "from_dtype", None or array-like, default="from_dtype"
         Columns that are categories: those of text or category type in a DataFrame, none, or names,
-        indices or a mask. Own estimators take the table as it is.
+        indices or a mask. Custom estimators get the table unchanged.
 
     Attributes
     ----------
@@ -303,19 +303,19 @@ class JacobianEnsembleRegressor(IntervalMixin, RegressorMixin, JacobianEnsemble)
     weights_ : dict of str to float
         The weight of every member; they sum to one.
     report_ : EnsembleReport
-        Honest loss, weight and seconds of each member; print it.
+        Held-out loss, weight and seconds of each member; print it.
     conformal_ : ConformalResiduals
-        What intervals and quantiles are computed from; not set if no rows were held out.
+        Held-out errors used for intervals and quantiles; not set if no rows were held out.
     feature_importances_ : ndarray of shape (n_features,)
         The weighted mean of the members' importances of the original columns.
     table_ : TableEncoder
-        How the columns were read.
+        Encoder that read the columns.
     stage_times_ : dict
         Seconds spent on each member.
     n_features_in_ : int
         Number of columns seen in fit.
     feature_names_in_ : ndarray of shape (n_features,)
-        Their names, where X had names.
+        Their names, if X has column names.
 
     Examples
     --------

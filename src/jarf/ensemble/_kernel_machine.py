@@ -1,4 +1,4 @@
-"""The kernel machine in its own EJOP metric, as an estimator."""
+"""Kernel machine estimators in the metric of their expected Jacobian outer product (EJOP)."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ from jarf.surrogate import Choice, KernelMachine, Rows, fit_machine, held_out_lo
 from jarf.table import TableEncoder, encode_classes, fit_table, read_table, take_tables
 from jarf.trees import stream
 
-# What is tried on held-out rows: refinements of the metric, bandwidths in median distances, ridges.
+# Settings tried on held-out rows: metric refinements, bandwidths in median distances, ridges.
 REFINEMENTS = (0, 1, 2, 3)
 BANDWIDTHS = (1.0, 2.5)
 RIDGES = (1e-3, 1e-2, 1e-1, 1.0)
 DEFAULT = Choice(2, 1.0, 1e-2)
-# Rows that trial machines learn from; with fewer rows in all, every row is held out in turn.
+# Maximum training rows of trial machines; tables below FOLDS_BELOW rows use N_FOLDS folds.
 MAX_TRIAL, FOLDS_BELOW, N_FOLDS = 1000, 1000, 4
-# Rows that the machine is fitted to at most, and columns.
+# Maximum number of rows that the machine is fitted to.
 MAX_ROWS = 40_000
-# Indicators of rare levels are not scaled up beyond this.
+# Lower bound for the scale of level indicators, so that rare levels do not dominate.
 LEAST_LEVEL_SCALE = 0.3
-# Rows at which sensitivities are averaged.
+# Number of rows over which sensitivities are averaged.
 SENSITIVITY_ROWS = 1000
 
 
@@ -82,10 +82,10 @@ class _KernelEstimator(BaseEstimator):
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features)
-            Numbers, booleans, text and categories; missing values are welcome.
+            Numbers, booleans, text and categories; missing values are allowed.
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights, not negative. Rows with zero weight are ignored.
+            Non-negative weights. Rows with zero weight are ignored.
 
         Returns
         -------
@@ -128,7 +128,7 @@ class _KernelEstimator(BaseEstimator):
         return (X - self.mean_) / self.scale_
 
     def _choices(self) -> list[Choice]:
-        """List the settings to try; parameters that are given leave one value."""
+        """Return the settings to try; a parameter that is not "auto" has a single value."""
         options: Any = (
             tried if given == "auto" else (given,)
             for given, tried in (
@@ -141,7 +141,7 @@ class _KernelEstimator(BaseEstimator):
         return [Choice(s, float(w), float(r)) for s in steps for w in widths for r in ridges]
 
     def _choose(self, X: np.ndarray, rows: Rows, seed: int) -> tuple[Choice, HeldOut | None]:
-        """Return the best settings, and their predictions of rows that were held out."""
+        """Return the best settings and their predictions of the held-out rows."""
         choices = self._choices()
         splits = []
         if len(X) >= MIN_ROWS and (len(choices) > 1 or self.calibrate):
@@ -201,7 +201,7 @@ class _KernelEstimator(BaseEstimator):
 
 
 def as_probabilities(answers: np.ndarray) -> np.ndarray:
-    """Cut regressions of class indicators to positive values that sum to one."""
+    """Clip regressions of class indicators to positive values and normalise them to sum one."""
     answers = np.clip(answers, 1e-9, None)
     return answers / answers.sum(axis=1, keepdims=True)
 
@@ -211,17 +211,17 @@ class JacobianKernelClassifier(SetMixin, ClassifierMixin, _KernelEstimator):
 
     Laplace kernel ridge regression of the class indicators (a recursive feature machine): fitted,
     differentiated, and fitted again in the metric of its mean outer product of gradients. Up to
-    ``n_anchors`` rows every row carries the machine; with more, a random part of them does
-    (inducing rows), and at most 40,000 rows decide the coefficients. The number of refinements,
-    the bandwidth and the ridge are chosen on held-out rows, which also calibrate the
-    probabilities.
+    ``n_anchors`` rows, every row is an anchor (kernel centre). With more rows, a random subset of
+    them is (inducing points), and the coefficients are fitted to at most 40,000 rows. The number
+    of refinements, the bandwidth and the ridge are chosen on held-out rows, which also calibrate
+    the probabilities.
 
     Parameters
     ----------
     n_anchors : int, default=2000
-        Most rows that carry the machine. Time grows with its cube, memory with its square.
+        Maximum number of anchors. Time grows with its cube, memory with its square.
     n_refinements : int or "auto", default="auto"
-        How often the metric is replaced. "auto" tries 0 to 3.
+        Number of times the metric is replaced. "auto" tries 0 to 3.
     bandwidth : float or "auto", default="auto"
         In multiples of the median distance between rows. "auto" tries 1 and 2.5.
     ridge : float or "auto", default="auto"
@@ -246,15 +246,15 @@ class JacobianKernelClassifier(SetMixin, ClassifierMixin, _KernelEstimator):
     calibration_ : Calibration
         The temperature, and the log loss before and after on held-out rows; print it.
     conformal_ : ConformalSets
-        What ``predict_set`` is computed from; not set if no rows were held out.
+        Held-out scores used by ``predict_set``; not set if no rows were held out.
     feature_importances_ : ndarray of shape (n_features,)
         Mean squared derivatives per standard deviation, by original column; they sum to one.
     table_ : TableEncoder
-        How the columns became a float matrix.
+        Encoder that turns the columns into a float matrix.
     n_features_in_ : int
         Number of columns seen in fit.
     feature_names_in_ : ndarray of shape (n_features,)
-        Their names, where X had names.
+        Their names, if X has column names.
 
     Examples
     --------
@@ -282,7 +282,7 @@ class JacobianKernelClassifier(SetMixin, ClassifierMixin, _KernelEstimator):
         keep_calibration(self, honest)
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Predict class probabilities: the regressions, cut to positive values and calibrated.
+        """Predict class probabilities: clipped, normalised and calibrated regressions.
 
         Parameters
         ----------
@@ -322,9 +322,9 @@ class JacobianKernelRegressor(IntervalMixin, RegressorMixin, _KernelEstimator):
     Parameters
     ----------
     n_anchors : int, default=2000
-        Most rows that carry the machine. Time grows with its cube, memory with its square.
+        Maximum number of anchors. Time grows with its cube, memory with its square.
     n_refinements : int or "auto", default="auto"
-        How often the metric is replaced. "auto" tries 0 to 3.
+        Number of times the metric is replaced. "auto" tries 0 to 3.
     bandwidth : float or "auto", default="auto"
         In multiples of the median distance between rows. "auto" tries 1 and 2.5.
     ridge : float or "auto", default="auto"
@@ -345,15 +345,15 @@ class JacobianKernelRegressor(IntervalMixin, RegressorMixin, _KernelEstimator):
     machine_ : KernelMachine
         Anchors, coefficients and metric.
     conformal_ : ConformalResiduals
-        What intervals and quantiles are computed from; not set if no rows were held out.
+        Held-out errors used for intervals and quantiles; not set if no rows were held out.
     feature_importances_ : ndarray of shape (n_features,)
         Mean squared derivatives per standard deviation, by original column; they sum to one.
     table_ : TableEncoder
-        How the columns became a float matrix.
+        Encoder that turns the columns into a float matrix.
     n_features_in_ : int
         Number of columns seen in fit.
     feature_names_in_ : ndarray of shape (n_features,)
-        Their names, where X had names.
+        Their names, if X has column names.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """Losses of boosting: gradients, hessians, starting values and leaves.
 
-A loss does not depend on trees. ``y`` is of shape (n_rows, n_raw) in regression and holds class
+A loss does not depend on trees. ``y`` has shape (n_rows, n_raw) in regression and holds class
 codes in classification; ``raw`` is the sum of the trees, (n_rows, n_raw), before the link.
 """
 
@@ -14,7 +14,7 @@ from scipy.special import expit, log_softmax, softmax, xlogy
 
 # Lower bound for hessians of classes, to avoid division by zero.
 LEAST_HESSIAN = 1e-12
-# Shares of classes and means of counts stay away from zero by this much before the logarithm.
+# Lower bound for class shares and mean counts before the logarithm.
 LEAST_SHARE = 1e-9
 # Residuals beyond this quantile of their absolute values count linearly in Huber's loss.
 HUBER_QUANTILE = 0.9
@@ -29,9 +29,9 @@ class Loss(ABC):
         Number of sums of trees.
     """
 
-    title = "loss"  # what a reader knows it as
+    title = "loss"  # the common name, shown to users
     link = "identity"
-    refits = False  # whether leaves are computed again from the rows they hold
+    refits = False  # whether leaves are refitted to the rows they hold
 
     def __init__(self, n_raw: int = 1):
         self.n_raw = n_raw
@@ -47,7 +47,7 @@ class Loss(ABC):
     def gradients(
         self, y: np.ndarray, raw: np.ndarray, weights: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return gradients and hessians at the present sums, both (n_rows, n_raw)."""
+        """Return gradients and hessians at the current sums, both (n_rows, n_raw)."""
 
     @abstractmethod
     def losses(self, y: np.ndarray, raw: np.ndarray) -> np.ndarray:
@@ -56,7 +56,7 @@ class Loss(ABC):
     def leaf_steps(
         self, residuals: np.ndarray, weights: np.ndarray, leaves: np.ndarray, n_leaves: int
     ) -> np.ndarray:
-        """Return the best step of each leaf, where ``refits``: (n_leaves,).
+        """Return the best step of each leaf if ``refits`` is set: (n_leaves,).
 
         Parameters
         ----------
@@ -68,7 +68,7 @@ class Loss(ABC):
 
 
 class SquaredError(Loss):
-    """Half of the squared error, added over outputs."""
+    """Half of the squared error, summed over outputs."""
 
     title = "squared error"
 
@@ -125,7 +125,7 @@ class AbsoluteError(Quantile):
 
 
 class Huber(Loss):
-    """Squared error of small residuals, absolute error of large ones.
+    """Huber loss: squared error for small residuals, absolute error for large ones.
 
     The threshold is a quantile of the absolute residuals, computed in each round.
     """
@@ -151,7 +151,7 @@ class Huber(Loss):
         return np.where(rest <= limit, rest**2, linear)
 
     def leaf_steps(self, residuals, weights, leaves, n_leaves):
-        """Return the median and the mean of what is left of it, clipped: a step towards it."""
+        """Return one step towards the minimum: median plus mean clipped deviation from it."""
         median = group_quantiles(residuals, weights, leaves, n_leaves, 0.5)
         rest = np.clip(residuals - median[leaves], -self._limit, self._limit)
         total = np.bincount(leaves, weights, n_leaves)
@@ -160,7 +160,7 @@ class Huber(Loss):
 
 
 class Poisson(Loss):
-    """Half of the Poisson deviance, with a logarithm as link; counts are not negative."""
+    """Half of the Poisson deviance with a log link; responses must not be negative."""
 
     title = "Poisson deviance"
     link = "log"
@@ -184,7 +184,7 @@ class Poisson(Loss):
 
 
 class Gamma(Loss):
-    """Half of the gamma deviance, with a logarithm as link; responses are positive."""
+    """Half of the gamma deviance with a log link; responses must be positive."""
 
     title = "gamma deviance"
     link = "log"
@@ -208,7 +208,7 @@ class Gamma(Loss):
 
 
 class Logistic(Loss):
-    """Log loss of two classes: one sum, the log-odds of the second."""
+    """Log loss of two classes: a single sum, the log-odds of the second class."""
 
     title = "log loss"
     link = "logit"
@@ -226,7 +226,7 @@ class Logistic(Loss):
 
 
 class Softmax(Loss):
-    """Log loss of several classes: one sum each, all in the leaves of one tree."""
+    """Log loss of several classes: one sum per class; every leaf holds all of them."""
 
     title = "log loss"
     link = "softmax"
@@ -248,10 +248,10 @@ class Softmax(Loss):
 def group_quantiles(
     values: np.ndarray, weights: np.ndarray, groups: np.ndarray, n_groups: int, quantile: float
 ) -> np.ndarray:
-    """Return the weighted quantile of each group: (n_groups,); 0 of a group without rows.
+    """Return the weighted quantile of each group: (n_groups,); 0 for a group without rows.
 
-    The least value at which the weights reach the share; where they reach it exactly, the mean of
-    that value and the next. So a row of weight two counts as two rows.
+    The quantile is the smallest value at which the cumulative weight reaches the share; if it
+    equals the share, the mean of that value and the next. A row of weight two counts as two rows.
     """
     order = np.lexsort((values, groups))
     values, weights, groups = values[order], weights[order], groups[order]
@@ -259,7 +259,7 @@ def group_quantiles(
     reached = np.cumsum(weights)
     before = np.concatenate([[0.0], np.cumsum(total)[:-1]])
     wanted = quantile * total
-    # Sums of the same weights in two orders differ in the last bits.
+    # Sums of the same weights in different orders may differ in the last bits.
     close = 1e-12 * max(reached[-1], 1e-300)
     share = reached - before[groups]
     sizes = np.bincount(groups, minlength=n_groups)
@@ -277,7 +277,7 @@ REGRESSION_LOSSES = ("squared_error", "absolute_error", "huber", "quantile", "po
 
 
 def regression_loss(name: str, quantile: float | None, n_outputs: int) -> Loss:
-    """Make a loss of responses by its name."""
+    """Return the regression loss of a given name."""
     if name == "quantile":
         if quantile is None:
             raise ValueError(
@@ -295,5 +295,5 @@ def regression_loss(name: str, quantile: float | None, n_outputs: int) -> Loss:
 
 
 def classification_loss(n_classes: int) -> Loss:
-    """Make the log loss of two classes or of several."""
+    """Return the log loss for two or more classes."""
     return Logistic() if n_classes == 2 else Softmax(n_classes)

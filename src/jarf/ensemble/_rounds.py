@@ -1,4 +1,4 @@
-"""The rounds of boosting: each grows one tree on the gradients of the loss at the sums so far."""
+"""Boosting rounds: each grows one tree on the gradients of the loss at the current sums."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ from jarf.trees import (
 )
 
 # The gradients of the model so far are updated before the rounds at which the learning rates add up
-# to these: 25, 60, 120, ... at a rate of 0.05.
+# to these values: rounds 25, 60, 120, ... at a rate of 0.05.
 OWN_FROM = (1.25, 3.0, 6.0, 12.0, 24.0, 48.0, 96.0, 192.0)
 # Nodes of at least this many rows are searched in histograms.
 HISTOGRAM_FROM = 64
-# A leaf moves a logarithm by no more than this, before the learning rate.
+# Maximum absolute leaf value under a log link, before the learning rate.
 MOST_LOG_STEP = 5.0
 
 
@@ -72,7 +72,7 @@ class RoundRules:
     max_features : float or "auto"
         Share of the columns that a node tries as axes.
     monotonic : ndarray of shape (n_columns,) of int8, default=None
-        The sign that the slope along each column may have; 0: any. None: no constraints.
+        The allowed sign of the slope along each column; 0: any. None: no constraints.
     """
 
     learning_rate: float
@@ -85,19 +85,19 @@ class RoundRules:
 
 @dataclass(frozen=True, eq=False)
 class LearningRows:
-    """Rows that boosters learn from, prepared once for all geometries.
+    """Training rows of the boosters, prepared once for all geometries.
 
     Parameters
     ----------
     X : ndarray of shape (n, d), float32, column order
     y : ndarray
-        As the loss takes it.
+        In the form the loss expects.
     weights : ndarray of shape (n,)
     table : Table
         The same rows, standardised.
     columns : Columns
     gradients : Gradients
-        Of all surrogates that are needed.
+        Gradients of all required surrogates.
     """
 
     X: np.ndarray
@@ -126,7 +126,7 @@ class LearningRows:
 
 
 def surrogate_target(y: np.ndarray, n_classes: int) -> Target:
-    """Return what surrogates learn: the classes, or the responses."""
+    """Return the target of the surrogates: the classes or the responses."""
     return ClassTarget(y, n_classes) if n_classes else ResponseTarget(y)
 
 
@@ -141,13 +141,13 @@ def fit_surrogates(
 
 @dataclass(frozen=True, eq=False)
 class Scored:
-    """Rows held out.
+    """Held-out rows.
 
     Parameters
     ----------
     X : ndarray of shape (n, d), float32, row order
     y : ndarray
-        As the loss takes it.
+        In the form the loss expects.
     weights : ndarray of shape (n,)
     measure : callable, default=None
         ``measure(raw, y, weights) -> float``, lower is better; None: the loss.
@@ -159,7 +159,7 @@ class Scored:
     measure: Callable[[np.ndarray, np.ndarray, np.ndarray], float] | None = None
 
     def loss(self, loss: Loss, raw: np.ndarray) -> float:
-        """Judge sums of trees."""
+        """Return the loss or measure of sums of trees."""
         if self.measure is not None:
             return self.measure(raw, self.y, self.weights)
         return float(np.average(loss.losses(self.y, raw), weights=self.weights))
@@ -176,7 +176,7 @@ class Rounds:
     rules : RoundRules
     seed : int
     scored : Scored, default=None
-        Rows held out.
+        Held-out rows.
     """
 
     def __init__(
@@ -208,7 +208,7 @@ class Rounds:
         self._growth = self._make_growth()
 
     def _make_growth(self) -> JacobianGrowth:
-        """Return what makes proposals of geometries."""
+        """Return the factory that turns geometries into proposals."""
         table, limits = self.rows.table, self.rules.limits
         n_axes = n_axes_of(self.rules.max_features, table.Z.shape[1])
         sizes = NodeSizes(n_axes, n_axes, max(1, int(np.sqrt(table.oblique.sum()))))
@@ -225,15 +225,15 @@ class Rounds:
         return self.n_before + len(self.trees)
 
     def go_on(self, forest: Forest) -> None:
-        """Begin with the trees of an earlier fit."""
+        """Start from the trees of an earlier fit."""
         self.before, self.base = forest, np.asarray(forest.base)
         leaves = forest.apply(self.rows.X)
         self.raw = np.tile(self.base, (len(self.rows.X), 1))
-        for tree, root in enumerate(forest.roots):  # as the rounds added them
+        for tree, root in enumerate(forest.roots):  # in the order in which the rounds added them
             self.raw += forest.leaf_values(leaves[:, tree] + root)
 
     def forest(self, n_rounds: int | None = None) -> Forest:
-        """Return the sum of all trees, or of the first ones."""
+        """Return the sum of all trees, or only up to ``n_rounds`` new rounds."""
         begun = replace(self.before, base=self.base, link=self.loss.link, averaged=False)
         return begun.extended(self.trees[:n_rounds])
 
@@ -243,17 +243,17 @@ class Rounds:
         return float(np.average(losses, weights=self.rows.weights))
 
     def raw_after(self, n_rounds: int) -> np.ndarray:
-        """Return the sums at the rows held out after some rounds."""
+        """Return the sums at the held-out rows after ``n_rounds`` rounds."""
         assert self.scored is not None
         return self.forest(n_rounds).raw(self.scored.X, 1)
 
     def losses_after(self, n_rounds: int) -> np.ndarray:
-        """Return the loss of every row held out after some rounds."""
+        """Return the loss of every held-out row after ``n_rounds`` rounds."""
         assert self.scored is not None
         return self.loss.losses(self.scored.y, self.raw_after(n_rounds))
 
     def advance(self, n_rounds: int) -> None:
-        """Grow more trees."""
+        """Run ``n_rounds`` more rounds."""
         for _ in range(n_rounds):
             geometry = self.cycle.rounds[self.n_rounds % len(self.cycle.rounds)]
             # A round draws the same numbers whether or not it follows an earlier fit.
@@ -279,9 +279,9 @@ class Rounds:
             self._add(self._finished(tree, steps, weights))
 
     def _one_sum(self, steps: NewtonTarget, rng: np.random.RandomState) -> NewtonTarget:
-        """Add the gradients of several outputs with random factors, to evaluate splits.
+        """Combine the gradients of several outputs with random factors, to evaluate splits.
 
-        Over the rounds all outputs have their turn. Leaves hold the steps of every output.
+        Over many rounds, all outputs are covered. Leaves hold the steps of every output.
         """
         if steps.n_outputs == 1:
             return steps
@@ -290,7 +290,7 @@ class Rounds:
         return replace(steps, gradients=steps.gradients @ factors, hessians=hessians)
 
     def _drawn_weights(self, rng: np.random.RandomState) -> np.ndarray:
-        """Return the weights of the rows that a tree sees; zero: left out."""
+        """Return the row weights of one tree; zero for rows left out of the subsample."""
         n = len(self.rows.X)
         n_drawn = max(1, round(self.rules.subsample * n))
         if n_drawn >= n:
@@ -301,7 +301,7 @@ class Rounds:
         return weights
 
     def _proposal(self, geometry: Geometry) -> Any:
-        """Return what a node tries; gradients of the model so far come later."""
+        """Return the proposal of a geometry; own gradients are used once they exist."""
         if geometry not in self._proposals:
             known = tuple(name for name in geometry.sources if name in self._gradients.arrays)
             growth = self._growth
@@ -316,7 +316,7 @@ class Rounds:
         return self._proposals[geometry]
 
     def _differentiate(self) -> None:
-        """Take the gradients of the sum of trees so far; only new trees are differentiated."""
+        """Update the gradients of the sum of trees; only new trees are differentiated."""
         table, X = self.rows.table, self.rows.X
         new = Forest.empty(X.shape[1], 0, self.loss.n_raw)
         if self._own is None:
@@ -341,7 +341,7 @@ class Rounds:
         }
 
     def _finished(self, tree: GrownTree, steps: NewtonTarget, weights: np.ndarray) -> GrownTree:
-        """Compute leaves that the tree does not know, and shrink them."""
+        """Compute leaf values that the tree lacks or the loss refits; apply the learning rate."""
         values = tree.values
         used = weights > 0
         leaves = tree.nodes["left"][tree.leaves[used]]
