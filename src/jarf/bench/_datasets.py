@@ -68,6 +68,12 @@ class Protocol:
         Share of the rows that are training rows.
     max_rows : int
         Of a table with more rows than this, that many training rows are drawn with replacement.
+
+    Examples
+    --------
+    >>> from jarf.bench import Protocol
+    >>> Protocol(seeds=(0, 1), train_size=0.75, max_rows=10_000).train_size
+    0.75
     """
 
     seeds: tuple[int, ...]

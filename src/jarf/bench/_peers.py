@@ -66,6 +66,13 @@ class EarlyStopped(BaseEstimator):
     ----------
     estimator : LGBMClassifier or LGBMRegressor
         Its ``random_state`` also draws the rows that are held out.
+
+    Examples
+    --------
+    >>> from jarf.bench import EarlyStopped
+    >>> from sklearn.ensemble import HistGradientBoostingRegressor
+    >>> EarlyStopped(HistGradientBoostingRegressor()).estimator
+    HistGradientBoostingRegressor()
     """
 
     def __init__(self, estimator: Any):

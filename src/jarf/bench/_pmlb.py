@@ -59,6 +59,12 @@ class Published:
         Tables drawn from Friedman's functions.
     r2, seconds : dict of str to dict
         Test R2 and training time, by table and method; a method without a result is left out.
+
+    Examples
+    --------
+    >>> from jarf.bench import published
+    >>> "Operon" in published().methods
+    True
     """
 
     source: str

@@ -66,6 +66,15 @@ class ConformalResiduals:
     weights : ndarray of shape (n_rows,)
     floors : ndarray of shape (n_outputs,)
         Added to the spread.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from jarf import JacobianForestRegressor
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> model = JacobianForestRegressor(20, random_state=0).fit(X, X[:, 0])
+    >>> len(model.conformal_.scores)
+    200
     """
 
     scores: np.ndarray
@@ -136,6 +145,15 @@ class IntervalMixin:
     The estimator sets ``conformal_`` (a :class:`ConformalResiduals`) in ``fit`` and has
     ``_predict_with_spread(X)``, which returns predictions and spreads, both of shape (n_samples,
     n_outputs); without a local spread it returns ones.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from jarf import JacobianForestRegressor
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> model = JacobianForestRegressor(20, random_state=0).fit(X, X[:, 0])
+    >>> model.predict_interval(X[:5], coverage=0.8).shape
+    (5, 2)
     """
 
     conformal_: ConformalResiduals
@@ -208,6 +226,15 @@ class ConformalSets:
     scores : ndarray of shape (n_rows,)
         One minus the probability of the observed class.
     weights : ndarray of shape (n_rows,)
+
+    Examples
+    --------
+    >>> from jarf import JacobianForestClassifier
+    >>> from jarf.datasets import make_rotated_halfspace
+    >>> X, y = make_rotated_halfspace(200, 3, random_state=0)
+    >>> model = JacobianForestClassifier(20, random_state=0).fit(X, y)
+    >>> len(model.conformal_.scores)
+    200
     """
 
     scores: np.ndarray
@@ -232,6 +259,15 @@ class SetMixin:
     """Mixin that adds prediction sets to a classifier.
 
     The estimator sets ``conformal_`` (a :class:`ConformalSets`) in ``fit``.
+
+    Examples
+    --------
+    >>> from jarf import JacobianForestClassifier
+    >>> from jarf.datasets import make_rotated_halfspace
+    >>> X, y = make_rotated_halfspace(200, 3, random_state=0)
+    >>> model = JacobianForestClassifier(20, random_state=0).fit(X, y)
+    >>> model.predict_set(X[:5], coverage=0.8).shape
+    (5, 2)
     """
 
     conformal_: ConformalSets

@@ -35,6 +35,12 @@ class Choice:
     bandwidth : float
         In multiples of the median distance.
     ridge : float
+
+    Examples
+    --------
+    >>> from jarf.surrogate import Choice
+    >>> Choice(n_refinements=2, bandwidth=1.0, ridge=0.1).ridge
+    0.1
     """
 
     n_refinements: int
@@ -55,6 +61,15 @@ class KernelMachine:
     root : ndarray of shape (n_columns, n_directions) or None
         None: the metric is the identity.
     bandwidth : float
+
+    Examples
+    --------
+    >>> from jarf import JacobianKernelRegressor
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
+    >>> model = JacobianKernelRegressor(random_state=0).fit(X, X[:, 0])
+    >>> type(model.machine_).__name__
+    'KernelMachine'
     """
 
     anchors: np.ndarray
@@ -105,6 +120,14 @@ class Rows(NamedTuple):
         The output of each row that refines the metric: its class.
     weights : ndarray of shape (n_rows,)
         Positive.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from jarf.surrogate import Rows
+    >>> rows = Rows(np.zeros((3, 2)), np.ones((3, 1)), np.zeros(3, int), np.ones(3))
+    >>> rows.outputs.shape
+    (3, 1)
     """
 
     Z: np.ndarray
