@@ -303,7 +303,11 @@ class Grower {
     float lowest, highest;
     project(candidate, task, values_, lowest, highest);
     if (!(lowest < highest) || !std::isfinite(highest - lowest)) return Verdict::constant;
-    const bool large = n_rows >= limits_.sample_from && search_.bins_pay(n_rows);
+    // Columns with bins of their own are searched exactly until those bins take over.
+    const bool has_bins = columns_.codes && candidate.is_axis();
+    const std::size_t from =
+        has_bins ? std::max(limits_.sample_from, limits_.histogram_from) : limits_.sample_from;
+    const bool large = n_rows >= from && search_.bins_pay(n_rows);
     const bool better = large ? search_.directed(values_.data(), n_rows, lowest, highest, best)
                               : search_.exact(values_.data(), n_rows, lowest, highest, best);
     if (!better) return Verdict::worse;

@@ -24,7 +24,7 @@ def test_script_runs(script, tmp_path, monkeypatch, capsys):
 
 def test_the_gallery_is_complete():
     subjects = ["quickstart", "dataframe", "xgboost", "when_it_helps"]
-    subjects += ["ejop", "surrogate", "tuning", "onnx"]
+    subjects += ["ejop", "surrogate", "tuning", "onnx", "boosting"]
     assert len(SCRIPTS) == len(subjects)
     for subject, script in zip(subjects, SCRIPTS, strict=True):
         assert subject in script.stem

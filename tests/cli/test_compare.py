@@ -147,6 +147,6 @@ def test_names_cannot_talk_to_the_terminal(tmp_path, capsys):
     captured = capsys.readouterr()
     assert "\x1b]0;" not in captured.err + captured.out
     assert "looks like an id" in captured.err
-    assert r"one value: \x1b]0;constant" in captured.err
+    assert r"constant: \x1b]0;constant" in captured.err
     assert main([*command, "--drop", "\x1b[2Jnope"]) == 1
     assert "\x1b[2J" not in capsys.readouterr().err

@@ -154,7 +154,9 @@ def test_rotated_columns_need_not_exist(limits):
     pairs = np.column_stack([np.arange(600), np.roll(np.arange(600), 7)]).astype(np.int32)
     loadings = rng.standard_normal((600, 2)).astype(np.float32)
     rotation = np.arange(0, 1201, 2, dtype=np.int32), pairs.ravel(), loadings.ravel()
-    values = loadings[:, 0] * X[:, pairs[:, 0]] + loadings[:, 1] * X[:, pairs[:, 1]]
+    double = loadings.astype(np.float64)
+    values = double[:, 0] * X[:, pairs[:, 0]] + double[:, 1] * X[:, pairs[:, 1]]
+    values = values.astype(np.float32)
     lazy, whole = (
         grow_tree(
             columns,

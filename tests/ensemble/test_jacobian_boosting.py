@@ -382,7 +382,7 @@ def test_in_a_pipeline_and_a_grid():
 
 
 def test_verbose_shows_the_rounds(capsys):
-    JacobianBoostingClassifier(verbose=1, geometry=["linear"], max_iter=5).fit(X, CLASSES)
+    JacobianBoostingClassifier(verbose=2, geometry=["linear"], max_iter=5).fit(X, CLASSES)
     said = capsys.readouterr()
     assert "rounds" in said.out + said.err
     with warnings.catch_warnings():

@@ -182,7 +182,7 @@ def test_methods_without_results_are_listed(results_folder, tmp_path):
     assert "RF" not in left
     page = build_report(folder).read_text()
     assert ">not installed<" in page
-    assert "LightGBM, untuned: learning rate 0.1" in page
+    assert "LightGBM, untuned: at most 500 rounds" in page
 
 
 def test_the_prose_of_the_reproduction_states_no_result():

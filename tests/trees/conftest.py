@@ -58,7 +58,10 @@ SKLEARN |= {
     for kind, target in (("Classifier", "three"), ("Regressor", "number"))
 }
 SKLEARN |= {
-    "JacobianForest, Classifier": (own.JacobianForestClassifier(geometry="fast", **FEW), "three"),
+    "JacobianForest, Classifier": (
+        own.JacobianForestClassifier(geometry="fast", calibrate=False, **FEW),
+        "three",
+    ),
     "JacobianForest, Regressor": (own.JacobianForestRegressor(geometry="fast", **FEW), "number"),
     "JacobianBoosting, two": (own.JacobianBoostingClassifier(**BOOSTED), "two"),
     "JacobianBoosting, three": (own.JacobianBoostingClassifier(**BOOSTED), "three"),

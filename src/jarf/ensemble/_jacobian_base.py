@@ -96,8 +96,6 @@ class JacobianForest(BaggedForest):
 
     def _hold_out(self, X, table: Table, target: Target, seed: int, stages: Stages) -> None:
         """Predict rows that smaller forests of the same geometries did not see, and keep errors."""
-        if self.forest_.n_trees > 0:
-            return
         for name in ("calibration_", "conformal_"):
             vars(self).pop(name, None)
         splits = held_out_splits(X, stream(seed, "calibration")) if self.calibrate else []

@@ -183,7 +183,8 @@ class JacobianBoostingClassifier(SetMixin, ClassifierMixin, JacobianBoosting):
         probabilities : ndarray of shape (n_samples, n_classes)
             In the order of ``classes_``.
         """
-        return self.calibration_.apply(self._predictions(X))
+        probabilities = self._predictions(X)
+        return self.calibration_.apply(probabilities)
 
     def _held_out(self, chosen: Chosen) -> HeldOut:
         means = apply_link(self._loss().link, chosen.held_out)

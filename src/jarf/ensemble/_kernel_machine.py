@@ -120,7 +120,12 @@ class _KernelEstimator(BaseEstimator):
         return self
 
     def _standardise(self, X: np.ndarray) -> None:
-        self.mean_, scale = X.mean(axis=0), X.std(axis=0)
+        with np.errstate(over="ignore", invalid="ignore"):
+            self.mean_, scale = X.mean(axis=0), X.std(axis=0)
+        if not np.isfinite(scale).all():
+            raise ValueError(
+                "X contains values whose squares overflow. Divide such columns by a large number."
+            )
         scale = np.where(self.table_.is_level, np.maximum(scale, LEAST_LEVEL_SCALE), scale)
         self.scale_ = np.where(scale > 0, scale, 1.0)
 

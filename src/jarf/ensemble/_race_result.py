@@ -153,7 +153,7 @@ def _certainty(result: RaceResult, first: dict[str, Any]) -> str:
 
 def _finalists(result: RaceResult) -> list[dict[str, Any]]:
     """Return the rows of those that raced to the end."""
-    last = max(row["n_trees"] for row in result.rows)
+    last = max((row["n_trees"] for row in result.rows), default=0)
     return [row for row in result.rows if row.get("finalist", row["n_trees"] == last)]
 
 

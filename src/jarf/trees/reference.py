@@ -242,10 +242,17 @@ class _Grower:
         if self._has_few_values(candidate, len(values)):
             search.exact()
         else:
-            search.run(self.limits.sample_from)
+            search.run(self._binned_from(candidate))
         if search.threshold is None:
             return best
         return _Found(search.score, search.threshold, *candidate)
+
+    def _binned_from(self, candidate: Any) -> int:
+        """Return the node size from which the candidate is searched in bins of its own."""
+        features, loadings = candidate
+        if len(features) > 1 or loadings[0] != 1 or len(self.n_bins) == 0:
+            return self.limits.sample_from
+        return max(self.limits.sample_from, self.limits.histogram_from)
 
     def _has_few_values(self, candidate: Any, n_rows: int) -> bool:
         """Say whether native code has a bin for each value of the candidate."""
