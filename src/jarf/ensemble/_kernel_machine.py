@@ -124,8 +124,8 @@ class _KernelEstimator(BaseEstimator):
             self.mean_, scale = X.mean(axis=0), X.std(axis=0)
         if not np.isfinite(scale).all():
             raise ValueError(
-                "X contains infinity or a value too large to be squared. Scale its columns to about "
-                "one."
+                "X contains infinity or a value too large to be squared. Scale its columns to "
+                "about one."
             )
         scale = np.where(self.table_.is_level, np.maximum(scale, LEAST_LEVEL_SCALE), scale)
         self.scale_ = np.where(scale > 0, scale, 1.0)
