@@ -182,7 +182,7 @@ def test_boosters_keep_their_own_number_of_rounds():
     for package in ("lightgbm", "catboost"):
         pytest.importorskip(package)
     histograms = get_method("HGB").build(setting())
-    assert (histograms.max_iter, histograms.early_stopping) == (100, True)
+    assert (histograms.max_iter, histograms.early_stopping) == (100, "auto")
     light = get_method("LGBM").build(setting()).estimator
     assert (light.n_estimators, light.learning_rate, light.n_jobs) == (500, 0.05, 1)
     assert get_method("CatBoost").build(setting())[-1].get_param("iterations") is None

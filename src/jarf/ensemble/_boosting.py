@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, Self
 from warnings import warn
@@ -175,6 +176,7 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
             self._grow(run, n_rounds, stages)
         self.n_iter_ = run.n_rounds
         self.forest_ = self._in_units(run.forest())
+        self._raw_base = run.base  # without the rounding of the units
 
     def _grow(self, run: Rounds, n_rounds: int, stages: Stages) -> None:
         """Grow the final trees and store the loss on the training rows."""
@@ -197,7 +199,8 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
             )
         if self.max_iter == have:
             warn("warm_start=True and max_iter has not grown: no new rounds.", stacklevel=5)
-        run.go_on(self._in_raw_units(self.forest_))
+        before = self._in_raw_units(self.forest_)
+        run.go_on(replace(before, base=getattr(self, "_raw_base", before.base), _checked=None))
         return self.max_iter - have
 
     # --- decisions on held-out rows ----------------------------------------------------------
