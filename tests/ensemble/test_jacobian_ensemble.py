@@ -13,7 +13,11 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from jarf import JacobianEnsembleClassifier, JacobianEnsembleRegressor
+from jarf import (
+    JacobianBoostingRegressor,
+    JacobianEnsembleClassifier,
+    JacobianEnsembleRegressor,
+)
 from jarf._progress import Stages
 from jarf.ensemble import EnsembleReport
 from jarf.ensemble._blending import greedy_weights, log_losses, squared_errors
@@ -135,6 +139,24 @@ def test_named_members_are_fitted_with_what_they_need():
     assert model.predict_set(X, 0.9).any(axis=1).all()
     for member in model.members_.values():
         assert member.calibration_.n_rows == 120  # fitted on the held-out rows of the ensemble
+
+
+def test_members_are_scored_on_the_rows_that_boosting_held_out():
+    boosting = JacobianBoostingRegressor(max_iter=30, random_state=0)
+    members = make_members([("line", Ridge()), ("boosting", boosting)], False, 300, "from_dtype")
+    own = [(np.arange(150), np.arange(150, 300))]
+    decision = Decision(members, Task(X[:300], Y[:300], None, 0), own, 3, 1, Clock(None))
+    decision.run(Stages("test"), True)
+    line, boosted = members
+    folds = boosted.fitted.validation_rows_
+    assert sorted(np.concatenate(folds)) == list(range(300))
+    for (learn, score), fold in zip(decision.splits, folds, strict=True):
+        np.testing.assert_array_equal(score, fold)
+        assert sorted([*learn, *score]) == list(range(300))
+    np.testing.assert_array_equal(boosted.means, boosted.fitted.validation_predictions_)
+    learn, score = decision.splits[0]
+    expected = Ridge().fit(X[learn], Y[learn]).predict(X[score])
+    np.testing.assert_allclose(line.means[: len(score), 0], expected)
 
 
 def test_calibration_can_be_left_out():

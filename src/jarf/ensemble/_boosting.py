@@ -56,6 +56,8 @@ FOLDS = {0: 5, 500: 3}
 # On held-out rows, the race multiplies the learning rate by at most this factor, up to this rate,
 # and divides the number of rounds by the same factor. The final model uses the original rate.
 COARSE, COARSE_RATE = 3.0, 0.1
+# Attributes that only early stopping sets.
+_FROM_HELD_OUT = ("validation_score_", "validation_rows_", "validation_predictions_")
 
 
 class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
@@ -80,6 +82,8 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
     n_iter_: int
     train_score_: np.ndarray
     validation_score_: np.ndarray
+    validation_rows_: list[np.ndarray]
+    validation_predictions_: np.ndarray
     race_: RaceResult
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
@@ -146,6 +150,8 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
             X, y, weights = np.asfortranarray(X[used]), y[used], weights[used]
         stages = Stages(type(self).__name__, self.verbose)
         self._boost(X, y, weights, more, stages)
+        if not more and hasattr(self, "validation_rows_"):
+            self.validation_rows_ = [np.flatnonzero(used)[rows] for rows in self.validation_rows_]
         self.stage_times_ = stages.times
         return self
 
@@ -207,7 +213,7 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
 
     def _choose(self, X, y, weights, seed: int, stages: Stages) -> int:
         """Set the geometry; return the number of rounds."""
-        for name in ("race_", "validation_score_", "calibration_", "conformal_"):
+        for name in (*_FROM_HELD_OUT, "race_", "calibration_", "conformal_"):
             vars(self).pop(name, None)
         self._keep_errors(None)
         cycles = self._cycles()
@@ -229,11 +235,13 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
         if len(cycles) > 1 and len(X) > RACE_ROWS and stops:
             with stages.stage("early stopping"):
                 chosen = self._contest(X, y, weights, [chosen.cycle], seed, stages) or chosen
+        held_out = self._held_out(chosen)
         if self.calibrate:
-            self._keep_errors(self._held_out(chosen))
+            self._keep_errors(held_out)
         if not stops:
             return self.max_iter
         self.validation_score_ = -chosen.losses
+        self.validation_rows_, self.validation_predictions_ = chosen.rows, held_out.means
         n_rounds = round(MORE_ROUNDS * self._coarse() * chosen.n_rounds)
         return min(self.max_iter, max(1, n_rounds))
 
@@ -249,6 +257,7 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
         self, X, y, weights, cycles: Sequence[Cycle], seed: int, stages: Stages
     ) -> Chosen | None:
         """Run the race, or tune the rounds of one geometry; None if rows cannot be split."""
+        some = np.arange(len(X))
         if len(cycles) > 1 and len(X) > RACE_ROWS:
             some = stream(seed, "race rows").permutation(len(X))[:RACE_ROWS]
             X, y, weights = np.asfortranarray(X[some]), y[some], weights[some]
@@ -271,7 +280,7 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
         for racer in racers:
             racer.shares = np.array([weights[score].sum() for _, score in splits])
         stopping = Stopping(max(1, round(self.max_iter / coarse)), self.n_iter_no_change, self.tol)
-        return choose(
+        chosen = choose(
             racers,
             ScoredRows.of(X[held_out], weights[held_out]),
             stopping,
@@ -279,6 +288,7 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
             self.n_jobs,
             stages.detail,
         )
+        return replace(chosen, rows=[some[score] for _, score in splits])
 
     def _coarse(self) -> float:
         """Return the factor on the learning rate while rows are held out."""

@@ -181,6 +181,11 @@ train_score_ : ndarray of shape (n_iter_+1,)
 validation_score_ : ndarray
     With early stopping: the same, or ``scoring``, on the held-out rows, for all rounds that were
     tried at the larger learning rate.
+validation_rows_ : list of ndarray
+    With early stopping: the numbers of the rows that were held out, one array per fold.
+validation_predictions_ : ndarray of shape (n_held_out, n_outputs)
+    Responses, or class probabilities before calibration, that boosters predicted for these rows
+    without having seen them, fold by fold.
 conformal_ : ConformalSets or ConformalResiduals
     What sets or intervals are computed from; not set if no rows were held out.
 monotonic_cst_ : ndarray or None
