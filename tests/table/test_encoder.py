@@ -173,7 +173,7 @@ def test_rows_that_are_not_used_do_not_teach():
     [
         (pd.to_datetime(["2020-01-01", "2021-01-01"]), "dates or times"),
         ([datetime.date(2020, 1, 1), None], "dates or times"),
-        (pd.to_timedelta([1, 2], unit="h"), "dates or times"),
+        (pd.to_timedelta([1, 2], unit="h"), "durations"),
         ([[1], [2]], "list"),
         ([{"a": 1}, {"a": 2}], "dict|nested"),
         ([1 + 2j, 3j], "complex"),
