@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import cohen_kappa_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from jarf import JacobianForestClassifier, JacobianForestRegressor
+from jarf import JacobianForestClassifier, JacobianForestRegressor, JARFClassifier
 from jarf._native import engine
 from jarf.datasets import halfspace_bayes_kappa, make_rotated_halfspace
 from jarf.ensemble import (
@@ -293,6 +293,17 @@ def test_native_equals_reference(monkeypatch, geometry, kind):
 def test_odd_shapes(data, labels):
     model = small().fit(data, labels)
     assert model.predict(data).shape == (len(data),)
+
+
+def test_many_classes_cause_one_warning():
+    """Surrogates and pilots see the same labels and do not warn again."""
+    with pytest.warns(UserWarning) as caught:
+        small().fit(X[:60], np.arange(60))
+    assert [str(warning.message)[:28] for warning in caught] == ["The number of unique classes"]
+    for model in (JacobianForestClassifier(2), JARFClassifier(n_estimators=2)):
+        for _ in range(2):  # the check of one fit is not remembered by the next
+            with pytest.raises(ValueError, match="Unknown label type"):
+                model.fit(X, X[:, 0])
 
 
 def test_importances_and_normals_are_of_the_original_columns():
