@@ -12,6 +12,7 @@ from sklearn.ensemble import (
     RandomForestRegressor,
 )
 from sklearn.linear_model import LinearRegression
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor
@@ -221,6 +222,11 @@ def test_estimators_around_a_model_are_refused_with_the_way_out(data, tmp_path):
     calibrated = CalibratedClassifierCV(AxisForestClassifier(1), cv=2).fit(X, y > 0)
     with pytest.raises(TypeError, match=r"calibrated\.calibrated_classifiers_\[k\]\.estimator"):
         save(calibrated, tmp_path / "model")
+    search = GridSearchCV(AxisForestClassifier(1), {"max_depth": [1]}, cv=2).fit(X, y > 0)
+    with pytest.raises(TypeError, match=r"A GridSearchCV cannot be saved\. Pass its best_estim"):
+        save(search, tmp_path / "model")
+    with pytest.raises(TypeError, match="Save other models with the tools of their own library"):
+        save(LinearRegression().fit(X, y), tmp_path / "model")
     assert not (tmp_path / "model").exists()
 
 

@@ -120,11 +120,12 @@ class EstimatorKind(Kind):
 _WAYS_OUT = {
     "Pipeline": "Pass its last step, pipeline[-1], and apply the preceding steps yourself. The "
     "estimators of this library accept raw tables: they need no scaler, encoder or imputer.",
-    "CalibratedClassifierCV": "It holds one model per fold: pass "
-    "calibrated.calibrated_classifiers_[k].estimator for each k and average their calibrated "
-    "probabilities yourself; or fit one model and store its calibration separately.",
-    "GridSearchCV": "Hand over its best_estimator_.",
-    "RandomizedSearchCV": "Hand over its best_estimator_.",
+    "CalibratedClassifierCV": "The Jacobian forest, boosting, kernel machine and ensemble are "
+    "calibrated by default: fit one of them without this wrapper. It holds one model per fold; "
+    "to keep it, pass calibrated.calibrated_classifiers_[k].estimator for each k and average "
+    "their calibrated probabilities yourself.",
+    "GridSearchCV": "Pass its best_estimator_.",
+    "RandomizedSearchCV": "Pass its best_estimator_.",
     "TransformedTargetRegressor": "Pass its regressor_ and invert the transformation yourself.",
 }
 

@@ -84,7 +84,10 @@ def save(model, path) -> str:
     refuse_wrapper(model, "saved")
     check_is_fitted(model)
     if describe(model) is None:
-        raise TypeError(f"{type(model).__name__} is not an estimator that a model file can hold.")
+        raise TypeError(
+            f"{type(model).__name__} is not an estimator of this library, and a model file holds "
+            "only these. Save other models with the tools of their own library, or with skops."
+        )
     for name, member in getattr(model, "members_", {}).items():
         if describe(member) is None:
             raise TypeError(
