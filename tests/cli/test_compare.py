@@ -75,6 +75,8 @@ def test_a_failed_method_is_said_by_the_exit_code(tmp_path, iris):
     ("arguments", "message"),
     [
         (["--target", "taget"], "no column 'taget'. Did you mean 'target'?"),
+        (["--target", "zzz"], "no column 'zzz'. Its columns are 'sepal length (cm)', "),
+        (["--target", "target", "--sep", ";"], "the separator is another one; choose it with"),
         (["--target", "target", "--methods", "nope"], "unknown method 'nope'"),
         (["--target", "target", "--cv", "1"], "cv must be at least 2"),
         (["--target", "target", "--jobs", "0"], "--jobs must be at least 1"),

@@ -297,9 +297,9 @@ def test_odd_shapes(data, labels):
 
 def test_many_classes_cause_one_warning():
     """Surrogates and pilots see the same labels and do not warn again."""
-    with pytest.warns(UserWarning) as caught:
+    with pytest.warns(UserWarning, match="unique classes") as caught:
         small().fit(X[:60], np.arange(60))
-    assert [str(warning.message)[:28] for warning in caught] == ["The number of unique classes"]
+    assert len(caught) == 1
     for model in (JacobianForestClassifier(2), JARFClassifier(n_estimators=2)):
         for _ in range(2):  # the check of one fit is not remembered by the next
             with pytest.raises(ValueError, match="Unknown label type"):

@@ -88,10 +88,10 @@ def test_dates_as_objects(regressor, values):
     ],
 )
 def test_dates_in_arrays_and_lists_are_refused_in_the_same_words(regressor, table):
-    with pytest.raises(ValueError, match="holds (dates or times|durations)"):
+    with pytest.raises(ValueError, match=r"holds (dates or times|durations)"):
         regressor.fit(table, Y)
     regressor.fit(X, Y)
-    with pytest.raises(ValueError, match="holds (dates or times|durations)"):
+    with pytest.raises(ValueError, match=r"holds (dates or times|durations)"):
         regressor.predict(table)
 
 
@@ -100,7 +100,7 @@ def test_the_ejop_names_columns_that_hold_no_numbers(regressor):
     for frame in (FRAME.assign(b=DAYS), pl.from_pandas(FRAME.assign(b=DAYS))):
         with pytest.raises(ValueError, match="column 'b' holds dates or times"):
             expected_jacobian_outer_product(model, frame)
-    with pytest.raises(ValueError, match="column 'b' holds text .*JacobianPreconditioner"):
+    with pytest.raises(ValueError, match=r"column 'b' holds text .*JacobianPreconditioner"):
         expected_jacobian_outer_product(model, FRAME.assign(b="red"))
     odd = FRAME.assign(a=FRAME["a"].astype("Float64"))
     known = expected_jacobian_outer_product(model, FRAME).matrix

@@ -209,10 +209,18 @@ def _target(source: Source, y: Any) -> tuple[str, Any]:
         return target, values.reset_index(drop=True)
     if y not in source.columns:
         close = difflib.get_close_matches(y.lower(), [c.lower() for c in source.columns], n=3)
-        near = [name for name in source.columns if name.lower() in close] or source.columns[:10]
-        raise TableError(
-            f"{source.label} has no column {y!r}. Did you mean {', '.join(map(repr, near))}?"
-        )
+        near = [name for name in source.columns if name.lower() in close]
+        lacks = f"{source.label} has no column {y!r}"
+        if len(source.columns) == 1 and y in source.columns[0]:
+            raise TableError(
+                f"{lacks}, only {source.columns[0]!r}: the separator is another one; choose it with "
+                "--sep, or leave --sep out to have it detected"
+            )
+        if near:
+            raise TableError(f"{lacks}. Did you mean {' or '.join(map(repr, near))}?")
+        shown = ", ".join(map(repr, source.columns[:10]))
+        more = f" and {len(source.columns) - 10} more" if len(source.columns) > 10 else ""
+        raise TableError(f"{lacks}. Its columns are {shown}{more}.")
     return y, source.column(y)
 
 
