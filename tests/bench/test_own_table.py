@@ -174,3 +174,16 @@ def test_a_leak_is_a_warning():
     (warning,) = own_table(FRAME.assign(**{"refund sum": late}), "churn").warnings
     assert "'refund sum' alone predicts 'churn' almost perfectly (Cohen's kappa 1.00)" in warning
     assert warning.endswith("--drop 'refund sum'")
+
+
+def test_a_part_of_a_date_that_leaks_is_left_out_with_its_column():
+    days = pd.Series(pd.date_range("2020-01-01", periods=len(FRAME)))
+    late = np.where(days.dt.day_of_week >= 5, "yes", "no")
+    table = FRAME.assign(day=days.dt.strftime("%Y-%m-%d"), churn=late)
+    (warning,) = own_table(table, "churn").warnings
+    assert "'day (weekday)' alone predicts" in warning
+    assert warning.endswith("--drop day")
+    assert own_table(table, "churn", drop=["day"]).warnings == []
+    exact = table.assign(churn=days.dt.day_of_week.astype(str))
+    with pytest.raises(TableError, match=r"'day \(weekday\)' determines .*: --drop day$"):
+        own_table(exact, "churn")
