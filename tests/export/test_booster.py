@@ -123,5 +123,5 @@ def test_a_file_with_a_spoiled_booster_is_refused(model, content, tmp_path):
     spoiled["learner"]["gradient_booster"]["model"]["trees"][0]["parents"][1] = -1
     members = {**members, name: json.dumps(spoiled).encode()}
     write_members(path, {"model": manifest["model"]}, members)
-    with pytest.raises(ValueError, match="another parent"):
+    with pytest.raises(ValueError, match="wrong parent"):
         load(path)

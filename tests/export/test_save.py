@@ -397,10 +397,10 @@ def test_unknown_classes_and_attributes_are_refused(saved):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda state: state.update(predict=None), "attributes that it never has"),
+        (lambda state: state.update(predict=None), "unexpected attributes"),
         (lambda state: state.pop("table_"), "has no table_"),
         (lambda state: state.update(n_features_in_=-4), "kind count"),
-        (lambda state: state.update(n_features_in_=10**30), "other columns"),
+        (lambda state: state.update(n_features_in_=10**30), "the model.s columns"),
         (lambda state: state.update(classes_="evil"), "kind labels"),
         (lambda state: state.update(estimator_={"dict": []}), "sound model file"),
         (lambda state: state["params"]["dict"].append(["n_jobs", 10**9]), "parameter 'n_jobs'"),
@@ -431,13 +431,13 @@ def rewrite(path, change):
     [
         (lambda model: setattr(model, "n_iter_", 9), "rounds and trees"),
         (lambda model: setattr(model, "response_scales_", np.zeros(1)), "unit of the responses"),
-        (lambda model: setattr(model, "response_means_", np.zeros(2)), "of other outputs"),
+        (lambda model: setattr(model, "response_means_", np.zeros(2)), "match the outputs"),
         (lambda model: setattr(model.forest_, "link", "logit"), "not boosted"),
         (lambda model: setattr(model.forest_, "averaged", True), "not boosted"),
         (lambda model: setattr(model.forest_, "base", np.full(1, 1e3)), "overflow"),
         (lambda model: setattr(model, "geometry_", 3), "geometry_"),
         (lambda model: setattr(model, "monotonic_cst_", np.ones(3, np.int8)), "monotone"),
-        (lambda model: setattr(model, "n_outputs_", 2), "of other outputs"),
+        (lambda model: setattr(model, "n_outputs_", 2), "match the outputs"),
     ],
 )
 def test_boosters_whose_parts_do_not_fit_are_refused(data, change, message, tmp_path):

@@ -60,7 +60,7 @@ class Kind:
 
     def check_state(self, state: dict[str, Any]) -> None:
         name = self.cls.__name__
-        require(not set(state) - set(self.fields), f"{name} has attributes that it never has")
+        require(not set(state) - set(self.fields), f"{name} has unexpected attributes")
         absent = set(self.fields) - set(state) - self.optional
         require(not absent, f"{name} has no {min(absent, default='')}")
         for key, value in state.items():
@@ -141,13 +141,13 @@ def check_names(model: Any) -> None:
     """Check names and classes against the number of columns and outputs."""
     names = getattr(model, "feature_names_in_", None)
     fine = names is None or len(names) == model.n_features_in_
-    require(fine, "the names of the columns are not as many as the columns")
+    require(fine, "the number of column names does not match the number of columns")
     classes = getattr(model, "classes_", None)
     if classes is not None and len(set(classes.tolist())) != len(classes):
-        raise UnsoundFile("a class has two places")
+        raise UnsoundFile("a class label occurs twice")
     n_classes = getattr(model, "n_classes_", None)
     fine = n_classes is None or (classes is not None and n_classes == len(classes))
-    require(fine, "the classes are not as many as it says")
+    require(fine, "the number of classes does not match the classes")
 
 
 def as_int64(values: Any) -> np.ndarray:
