@@ -46,7 +46,7 @@ def test_a_table_is_read_whole():
     assert "churn" not in own_table(FRAME, "price", drop=["churn"]).X
 
 
-def test_rows_are_sampled_with_the_shares_of_the_classes_and_it_is_said(tmp_path):
+def test_rows_are_sampled_by_class_with_a_note(tmp_path):
     table = own_table(FRAME, "churn", rows=40)
     assert dict(zip(*np.unique(table.y, return_counts=True), strict=True)) == {"no": 30, "yes": 10}
     assert "a random sample of 40 of 200 rows" in " ".join(table.notes)
@@ -59,7 +59,7 @@ def test_rows_are_sampled_with_the_shares_of_the_classes_and_it_is_said(tmp_path
     assert len(own_table(FRAME, "churn", rows=0).y) == 200
 
 
-def test_limits_on_rows_and_columns_are_said(monkeypatch):
+def test_limits_on_rows_and_columns_are_reported(monkeypatch):
     monkeypatch.setattr(_own_table, "MAX_ROWS", 100)
     monkeypatch.setattr(_own_table, "MAX_COLUMNS", 2)
     table = own_table(FRAME, "churn")
@@ -97,7 +97,7 @@ def test_limits_on_rows_and_columns_are_said(monkeypatch):
         ({}, {"rows": -1}, "rows must be at least 0"),
     ],
 )
-def test_what_cannot_be_compared_on_is_named(change, options, message):
+def test_tables_that_cannot_be_compared_are_refused(change, options, message):
     options = {"y": "churn", **options}
     with pytest.raises(TableError, match=message):
         own_table(FRAME.assign(**change), **options)

@@ -59,7 +59,7 @@ def test_parquet_a_plug_in_and_a_learning_curve(tmp_path, capsys):
     assert {row.d for row in rows} == {3}
 
 
-def test_a_failed_method_is_said_by_the_exit_code(tmp_path, iris):
+def test_a_failed_method_sets_the_exit_code(tmp_path, iris):
     plugin = tmp_path / "broken.py"
     plugin.write_text(
         "from jarf.bench import register_method\n"

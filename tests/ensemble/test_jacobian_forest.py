@@ -73,7 +73,7 @@ def test_the_bayes_limit_is_reached_where_a_plain_forest_is_not():
     assert ours > halfspace_bayes_kappa() - 0.012
 
 
-def test_the_race_is_told():
+def test_the_race_is_reported():
     model = small(random_state=1).fit(X, y)
     assert [row["geometry"] for row in model.race_.rows] == list(GEOMETRIES)
     assert model.geometry_ == GEOMETRIES[model.race_.winner]
@@ -247,7 +247,7 @@ def test_whitening_whitens():
 
 def test_weights_and_class_weight():
     half = (X[:, 2] > 0).astype(float)
-    flipped = np.where(half > 0, y, 1 - y)  # rows of weight zero say the opposite
+    flipped = np.where(half > 0, y, 1 - y)  # rows of weight zero have the opposite labels
     assert small().fit(X, flipped, sample_weight=half).score(X, y) > 0.85
     rare = np.concatenate([np.flatnonzero(y == 0), np.flatnonzero(y == 1)[:15]])
     plain, balanced = (

@@ -46,7 +46,7 @@ CASES = {
 def model(request):
     made, target = CASES[request.param]
     fitted = made.fit(FRAME, target)
-    if hasattr(fitted, "weights_"):  # whatever greedy selection says: both members, for a test
+    if hasattr(fitted, "weights_"):  # keep both members, whatever greedy selection chose
         fitted = type(made)(BOTH, random_state=0).fit(FRAME, target)
         if len(fitted.members_) < 2:
             missing = next(name for name in BOTH if name not in fitted.members_)

@@ -202,7 +202,7 @@ def test_the_same_model_gives_the_same_file(data, tmp_path):
     assert save(model, tmp_path / "a") == save(model, tmp_path / "b")
 
 
-def test_what_is_not_saved(data, tmp_path):
+def test_unsupported_models_are_not_saved(data, tmp_path):
     X, y = data
     with pytest.raises(TypeError, match="LinearRegression is not an estimator"):
         save(LinearRegression().fit(X, y), tmp_path / "model")
@@ -253,7 +253,7 @@ def test_every_changed_byte_is_noticed_or_says_nothing(data, saved):
             model = load(saved)
         except ValueError:
             n_refused += 1
-        else:  # a byte that says nothing, such as a date
+        else:  # a byte without meaning, such as a date
             np.testing.assert_array_equal(model.predict_proba(X), known)
     assert n_refused > 30
 
@@ -283,7 +283,7 @@ def test_truncated_files_are_refused(saved, keep):
 
 @pytest.mark.parametrize("place", ["offset of a member", "start of the list"])
 def test_offsets_that_lead_out_of_the_file_are_refused(saved, place):
-    """Damage that makes zipfile seek to nowhere is no error of the disk."""
+    """Damage that makes zipfile seek out of range is not reported as a disk error."""
     content = bytearray(saved.read_bytes())
     at = content.rindex(b"PK\x05\x06") + 16
     if place == "offset of a member":

@@ -136,7 +136,7 @@ def test_categories_are_not_drawn_as_zeros(mixed_table):
     assert len(display.ax_.texts) == 1
 
 
-def test_what_is_refused(data):
+def test_invalid_arguments_are_refused(data):
     model = SPORFClassifier(2, random_state=0).fit(*data)
     with pytest.raises(TypeError, match="holds no EJOP"):
         EJOPSpectrumDisplay.from_estimator(model)
