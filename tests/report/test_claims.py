@@ -187,7 +187,7 @@ def test_prediction(slow, expected):
     assert ("at most 2.50" in evidence) == bool(slow)
 
 
-# --- verdicts mention only methods that were run ----------------------------------------------------
+# --- verdicts mention only methods that were run ------------------------------------------------
 
 
 def test_claims_about_a_method_that_was_not_run_are_not_tested():

@@ -43,7 +43,7 @@ class OwnTable:
     n_rows, n_columns : int
         Size of the whole table, before limits and without the target.
     notes, warnings : list of str
-        Decisions that were made, and possible problems.
+        Decisions, and possible problems.
     recipe : TableRecipe
         How to read the table again.
     """
@@ -61,7 +61,7 @@ class OwnTable:
 
     @property
     def split_key(self) -> str:
-        """What the splits depend on in addition to the seed: the values of the target.
+        """A digest of the target: splits depend on it and on the seed only.
 
         The file's name, the settings and the columns do not matter, so that scores with and without
         a column use the same splits.
