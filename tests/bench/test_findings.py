@@ -94,6 +94,8 @@ def test_a_tie_is_called_a_tie():
         "kappa 1.000.",
         "The Jacobian forest scores the same as the random forest.",
     ]
+    said = advice(list(scores), scores, [pair("RF", "JF", 0.0, 1.0)], "kappa", {})
+    assert said == ["Use the random forest (RF).", "It scores the same as the Jacobian forest."]
 
 
 def test_boosting_is_compared_with_the_best_other_booster():

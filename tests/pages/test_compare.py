@@ -95,6 +95,13 @@ def test_numbers_agree_with_their_nouns(comparison):
     assert f"1 of {len(shares)} accounts for 10 % or more." in text
 
 
+def test_warnings_are_called_warnings_in_the_page_and_in_markdown(comparison, page):
+    assert comparison.summary["warnings"]
+    for text in (unescape(page), comparison_markdown(comparison.summary)):
+        assert "Warning: " in text
+        assert "Beware" not in text
+
+
 def test_markdown_has_every_table_and_no_markup_of_users(comparison):
     text = comparison_markdown(comparison.summary)
     for table in comparison.summary["tables"]:

@@ -181,6 +181,10 @@ def advice(
     by_names = {frozenset((p.first, p.second)): p for p in pairs}
     close = [m for m in order[1:] if _is_close(by_names.get(frozenset((best, m))))]
     faster = [m for m in close if seconds.get(m, np.inf) < 0.8 * seconds.get(best, 0.0)]
+    same = [m for m in close if by_names[frozenset((best, m))].test.mean == 0]
+    if same:
+        said.append(f"It scores the same as {_listed(same)}.")
+    close = [m for m in close if m not in same]
     if close:
         said.append(
             f"The lead over {_listed(close)} is within noise: "

@@ -76,7 +76,7 @@ def _lead(summary: dict[str, Any]) -> str:
     if rest:
         html += f"<p>{escape(' '.join(rest))}</p>"
     for warning in summary["warnings"]:
-        html += f'<p class="warning">Beware: {escape(warning)}.</p>'
+        html += f'<p class="warning">Warning: {escape(warning)}.</p>'
     return html + f'<p class="soft">{escape(_protocol(summary))}</p>'
 
 
@@ -162,7 +162,7 @@ def _remarks(summary: dict[str, Any]) -> list[str]:
     return [
         *summary["notes"],
         *summary["left_out"],
-        *(f"Beware: {w}." for w in summary["warnings"]),
+        *(f"Warning: {w}." for w in summary["warnings"]),
     ]
 
 

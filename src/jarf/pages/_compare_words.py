@@ -25,7 +25,7 @@ def next_steps(summary: dict[str, Any]) -> list[str]:
             "every score here too optimistic."
         )
     if summary["code"]:
-        said.append("This code fits the method that scored best on all rows of the table:")
+        said.append("The code below fits this method on all rows of the table:")
     elif summary["advice"][0].startswith("Use "):
         said.append("It is a method of your own: fit it on all rows as usual.")
     return said
