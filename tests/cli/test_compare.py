@@ -1,4 +1,5 @@
 import json
+from pathlib import Path
 
 import pytest
 from sklearn.datasets import load_iris
@@ -129,6 +130,13 @@ def test_a_german_file_with_dates_and_gaps_in_the_target(tmp_path, capsys):
     said = " ".join(told["notes"])
     for words in ("decimal sign ','", "2 of 150 rows", "days: Tag", "Tag (month), Tag (weekday)"):
         assert words in said
+
+
+def test_a_tab_can_be_typed_as_an_escape(tmp_path, iris):
+    table = tmp_path / "tabs.csv"
+    table.write_text(Path(iris).read_text().replace(",", "\t"))
+    command = ["compare", str(table), "--target", "target", "--methods", "RF", *TINY]
+    assert main([*command, "--sep", r"\t", "--out", str(tmp_path / "out")]) == 0
 
 
 def test_a_header_alone_is_one_line(tmp_path, capsys):
