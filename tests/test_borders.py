@@ -144,7 +144,7 @@ def test_targets_that_fit_grow_trees(target):
     assert len(bounds) in (0, 6)
 
 
-def test_what_fits_passes():
+def test_valid_arguments_pass():
     assert [len(array) for array in grow()[-2:]] == [0, 0]
     grow(columns=rotated())
     grow(columns=columns(codes=np.empty((0, 0), np.uint8)))

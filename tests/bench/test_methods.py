@@ -116,7 +116,7 @@ class TestPlugins:
         assert model is not forest
         assert register_method("Dummy", DummyClassifier).build(setting()).random_state == 3
 
-    def test_estimators_say_what_they_predict(self):
+    def test_the_task_of_an_estimator_is_detected(self):
         assert register_method("ET", ExtraTreesClassifier()).tasks == ("classification",)
         assert register_method("any", lambda setting: None).tasks == (
             *("classification", "regression"),

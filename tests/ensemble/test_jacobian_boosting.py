@@ -77,7 +77,7 @@ def test_a_warm_start_equals_one_long_fit(case):
     assert model.n_iter_ == 12
 
 
-def test_what_a_warm_start_refuses():
+def test_invalid_warm_starts_are_refused():
     model = JacobianBoostingClassifier(max_iter=5, geometry="axes", warm_start=True, **FIXED)
     model.fit(X, CLASSES)
     with pytest.warns(UserWarning, match="no new rounds"):
@@ -159,7 +159,7 @@ def table(seed):
 
 
 @pytest.mark.parametrize("loss", ["squared_error", "absolute_error", "poisson", "gamma", "log"])
-def test_axes_alone_predict_what_scikit_learn_predicts(loss):
+def test_axes_alone_agree_with_scikit_learn(loss):
     """As its own test against LightGBM: rows differ where two splits tie."""
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 

@@ -1,4 +1,4 @@
-"""The ensemble: honest weights, members that earn their place, one answer for everything."""
+"""The ensemble: weights from held-out rows, dropped members, consistent predictions."""
 
 import pickle
 
@@ -185,7 +185,7 @@ def test_frames_with_text_reach_the_members():
         model.predict(frame[["side", "x"]])
 
 
-def test_rows_of_weight_zero_are_no_rows():
+def test_rows_of_weight_zero_are_ignored():
     weights = np.repeat([2.0, 0.0], 200)
     one = JacobianEnsembleRegressor(QUICK, random_state=0).fit(X, Y, weights)
     two = JacobianEnsembleRegressor(QUICK, random_state=0).fit(X[:200], Y[:200], weights[:200])
@@ -227,7 +227,7 @@ def test_same_seed_same_bits_pickles_and_clones():
         ([Ridge()], "members holds Ridge"),
     ],
 )
-def test_what_cannot_be_a_member_is_refused(members, message):
+def test_invalid_members_are_refused(members, message):
     with pytest.raises(ValueError, match=message):
         JacobianEnsembleRegressor(members).fit(X, Y)
 
@@ -301,7 +301,7 @@ def test_large_tables_do_not_wait_for_a_kernel_machine():
     assert [member.outcome for member in members] == ["", "not tried: more than 40,000 rows"]
 
 
-def test_lighter_copies_keep_what_was_decided(fitted):
+def test_lighter_copies_keep_decisions(fitted):
     for name in ("forest", "kernel"):
         model = make_members([name], False, 100, "from_dtype")[0].model
         model = model.set_params(random_state=0).fit(X[:100], Y[:100])

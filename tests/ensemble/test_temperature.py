@@ -1,4 +1,4 @@
-"""Calibrated probabilities: honest, and of the same classes."""
+"""Calibrated probabilities, and unchanged predicted classes."""
 
 import pickle
 
@@ -92,7 +92,7 @@ def test_calibration_error_of_known_cases():
 
 
 @pytest.mark.parametrize("geometry", ["auto", "axes", "fast"])
-def test_the_forest_becomes_honest_and_names_the_same_classes(geometry):
+def test_the_forest_is_calibrated_and_predicts_the_same_classes(geometry):
     data, labels = load_breast_cancer(return_X_y=True)
     train, test = slice(0, None, 2), slice(1, None, 2)
     model = small(geometry=geometry, n_estimators=60).fit(data[train], labels[train])

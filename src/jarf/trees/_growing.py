@@ -20,7 +20,7 @@ from jarf.trees._forest import Forest, GrownTree, nodes_of_words
 from jarf.trees._targets import NewtonTarget, Target
 
 # Node sizes from which histograms are used instead of sorting: of a column, whose bins exist, and
-# of any candidate, with bins made for it in the node.
+# of any candidate, in bins computed for it in the node.
 HISTOGRAM_FROM = 1024
 SAMPLE_FROM = 256
 # Rows of a bootstrap sample drawn at a time: every thread holds what it draws.
@@ -54,7 +54,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class TreePlan:
-    """What one tree sees and tries.
+    """The columns, proposal and sample of one tree.
 
     Parameters
     ----------
