@@ -21,6 +21,7 @@ from jarf._sklearn import (
     check_monotonic_cst,
     fit_context,
 )
+from jarf._threads import threads_with_room
 from jarf.ensemble._base import TreeEnsemble
 from jarf.ensemble._boosting_race import MORE_ROUNDS, Chosen, Racer, Stopping, choose
 from jarf.ensemble._cross_fit import HeldOut
@@ -175,7 +176,10 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
             n_rounds = self._choose(X, y, weights, seed, stages)
         with stages.stage("surrogates"):
             rows = self._prepare(X, y, weights, [self.geometry_], seed, "final")
-        run = Rounds(rows, self._loss(), self.geometry_, self._round_rules(), seed)
+        n_threads = threads_with_room(self.n_jobs)
+        run = Rounds(
+            rows, self._loss(), self.geometry_, self._round_rules(), seed, n_threads=n_threads
+        )
         if more:
             n_rounds = self._rounds_to_add(run)
         with stages.stage("fit"):
@@ -269,12 +273,14 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
         loss, measure, coarse = self._loss(), self._measure(), self._coarse()
         rules = self._round_rules(coarse)
         racers = [Racer(cycle, [], np.empty(0)) for cycle in cycles]
+        # Several boosters grow side by side; a single one shares its rounds among the threads.
+        n_threads = 1 if len(splits) * len(cycles) > 1 else threads_with_room(self.n_jobs)
         for number, (learn, score) in enumerate(splits):
             part = f"split {number}"
             rows = self._prepare(X[learn], y[learn], weights[learn], cycles, seed, part)
             scored = Scored(np.ascontiguousarray(X[score]), y[score], weights[score], measure)
             for racer in racers:
-                run = Rounds(rows, self._loss(), racer.cycle, rules, seed, scored)
+                run = Rounds(rows, self._loss(), racer.cycle, rules, seed, scored, n_threads)
                 racer.runs.append(run)
         held_out = np.concatenate([score for _, score in splits])
         for racer in racers:

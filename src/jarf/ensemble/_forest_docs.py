@@ -159,8 +159,8 @@ warm_start : bool, default=False
     Keep the trees of the last fit, their geometry and their number of rounds, and add rounds
     until there are ``max_iter``, without early stopping: the trees have seen all rows.
 n_jobs : int, default=None
-    Threads: folds and geometries of the race, surrogates and predictions. The result does not
-    depend on them.
+    Threads: folds and geometries of the race, surrogates, predictions, and the histograms of large
+    nodes when a single booster grows. The result does not depend on them.
 verbose : int, default=0
     0: silent. 1: each stage of the fit with its time, and notes. 2: also the rounds of the race and
     a line per tenth of the boosting rounds. Written to stderr.

@@ -126,20 +126,31 @@ def grow_tree(
     stop: np.ndarray | None = None,
     *,
     keep_leaves: bool = False,
+    n_threads: int = 1,
 ) -> GrownTree:
-    """Grow one tree; rows with zero weight are ignored."""
+    """Grow one tree; rows with zero weight are ignored.
+
+    Threads share the histograms of large nodes. The result does not depend on their number.
+    """
     stop = np.zeros(1, np.uint8) if stop is None else stop
-    grow = _grower(target, limits, stop, keep_leaves)
+    grow = _grower(target, limits, stop, keep_leaves, n_threads)
     return grow(columns, proposal, weights, seed)
 
 
-def _grower(target: Target | NewtonTarget, limits: Limits, stop: np.ndarray, keep_leaves: bool):
+def _grower(
+    target: Target | NewtonTarget,
+    limits: Limits,
+    stop: np.ndarray,
+    keep_leaves: bool,
+    n_threads: int = 1,
+):
     """Return ``grow(columns, proposal, weights, seed)``; target and limits cross once."""
     crossing, limited = target.crossing(), limits.crossing()
 
     def grow(columns: Columns, proposal: Any, weights: np.ndarray, seed: int) -> GrownTree:
         grown = engine().grow_tree(
-            columns.crossing, proposal, crossing, weights, int(seed), limited, keep_leaves, stop
+            *(columns.crossing, proposal, crossing, weights, int(seed), limited, keep_leaves),
+            *(stop, n_threads),
         )
         tree = GrownTree._make(grown)
         tree = tree._replace(
