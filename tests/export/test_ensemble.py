@@ -13,6 +13,7 @@ from jarf import (
     JacobianKernelClassifier,
     JacobianKernelRegressor,
 )
+from jarf.ensemble import Calibration, ConformalSets, EnsembleReport
 from jarf.export import export_onnx, load, onnx_inputs, save
 from jarf.inspection import shapley_values
 
@@ -40,6 +41,9 @@ CASES = {
     "ensemble of two classes": (JacobianEnsembleClassifier(BOTH, random_state=0), Y > 0),
     "ensemble regressor": (JacobianEnsembleRegressor(BOTH, random_state=0), Y),
 }
+NO_SETS = ConformalSets(np.zeros(30), np.ones(30))
+ROW = {"member": "kernel", "loss": "low", "weight": 1.0, "seconds": 1.0, "outcome": "used"}
+BAD_REPORT = EnsembleReport([ROW], "squared error", 0.1, 30)
 
 
 @pytest.fixture(scope="module", params=CASES)
@@ -125,6 +129,9 @@ def test_a_member_of_another_library_is_named(tmp_path):
         (lambda model: model.weights_.update(kernel=2.0), "weights are wrong"),
         (lambda model: model.members_.clear(), "members and weights are not the same"),
         (lambda model: setattr(model, "n_features_in_", 2), "names of the columns"),
+        (lambda model: setattr(model, "conformal_", NO_SETS), "held-out rows of another task"),
+        (lambda model: setattr(model, "calibration_", Calibration()), "calibration are missing"),
+        (lambda model: setattr(model, "report_", BAD_REPORT), "not a sound model file"),
     ],
 )
 def test_unsound_ensembles_are_refused(change, message, tmp_path):
