@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.linear_model import LinearRegression
 
 from jarf import (
@@ -86,6 +87,18 @@ def test_onnx_answers_the_same(model):
         np.testing.assert_allclose(found[1], model.predict_proba(FRAME), atol=1e-5)
     else:
         np.testing.assert_allclose(found[0], model.predict(FRAME), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if name.endswith("regressor")])
+@pytest.mark.parametrize(("offset", "slope"), [(1e7, 5.0), (1.7e9, 1.0), (-1e12, 1e3)])
+def test_onnx_keeps_offsets(name, offset, slope):
+    runtime = pytest.importorskip("onnxruntime")
+    y = offset + slope * FRAME["x"].to_numpy()
+    model = clone(CASES[name][0]).fit(FRAME, y)
+    session = runtime.InferenceSession(export_onnx(model).SerializeToString())
+    found = session.run(None, onnx_inputs(model, FRAME))[0].reshape(-1)
+    bound = 1e-5 * y.std() + 1e-15 * abs(offset)
+    np.testing.assert_allclose(found, model.predict(FRAME), rtol=0, atol=bound)
 
 
 def test_shapley_values_add_up_to_the_prediction(model):
