@@ -63,9 +63,9 @@ class TableEncoder:
     encoded column, never mixed into directions, is a copy with missing values set below all others.
     A category of at most 50 levels becomes one column per level (a missing value is a level, an
     unknown value a row of zeros); one of more levels becomes smoothed target means, cross-fitted
-    for the training rows. An ordered category (ordered in pandas, Enum in polars) becomes one
-    column, the position of its level; -1 if it is missing or unknown. Imputed values, levels and
-    means do not use sample weights.
+    for the training rows (in a table with numbers, copies of a row share a fold). An ordered
+    category (ordered in pandas, Enum in polars) becomes one column, the position of its level; -1
+    if it is missing or unknown. Imputed values, levels and means do not use sample weights.
 
     Parameters
     ----------
