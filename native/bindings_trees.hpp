@@ -104,13 +104,14 @@ inline void make_limits(jarf::Limits* self, std::optional<std::size_t> max_depth
 inline nb::tuple grow_tree(const TrainingColumns& columns, const jarf::ProposalSpec& proposal,
                            const jarf::TargetSpec& target, In<double, 1> weights,
                            std::uint64_t seed, const jarf::Limits& limits, bool keep_leaves,
-                           In<std::uint8_t, 1> stop) {
+                           In<std::uint8_t, 1> stop, std::size_t n_threads) {
   const std::size_t n = columns.view.n_rows;
   require(!columns.view.rotation || dynamic_cast<const jarf::AxesSpec*>(&proposal),
           "rotated columns exist nowhere: only Axes can propose them");
   require(weights.shape(0) == n, "weights must have one entry per row");
   require(target.n_rows() == n, "the target must have one entry per row");
   require(stop.shape(0) == 1, "stop must be one flag");
+  require(n_threads >= 1 && n_threads <= 4096, "n_threads must lie between 1 and 4096");
   target.check(weights.data());
   jarf::Limits bounded = limits;
   bounded.min_samples_leaf = std::min(limits.min_samples_leaf, n);
@@ -118,7 +119,7 @@ inline nb::tuple grow_tree(const TrainingColumns& columns, const jarf::ProposalS
   {
     nb::gil_scoped_release release;
     tree = target.grow({columns.view, proposal, weights.data(), seed, bounded,
-                        StopAsked(stop.data()), keep_leaves});
+                        StopAsked(stop.data()), keep_leaves, jarf::Team(n_threads)});
   }
   std::vector<std::int32_t> words(tree.nodes.size() * 4);
   std::memcpy(words.data(), tree.nodes.data(), words.size() * sizeof(std::int32_t));
@@ -151,7 +152,7 @@ inline void register_trees(nb::module_& m) {
            "histogram_from"_a, "sample_from"_a);
   nb::exception<jarf::Stopped>(m, "Stopped");
   m.def("grow_tree", &grow_tree, "columns"_a, "proposal"_a, "target"_a, as_is("weights"), "seed"_a,
-        "limits"_a, "keep_leaves"_a, as_is("stop"));
+        "limits"_a, "keep_leaves"_a, as_is("stop"), "n_threads"_a);
 }
 
 }  // namespace jarf_bindings

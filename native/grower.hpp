@@ -21,6 +21,7 @@
 #include "projection.hpp"
 #include "proposals.hpp"
 #include "split_search.hpp"
+#include "team.hpp"
 
 namespace jarf {
 
@@ -69,11 +70,13 @@ template <class Target>
 class Grower {
  public:
   // `rows`: the training rows of the tree. `should_stop` is called every few milliseconds. With
-  // `keep_leaves`, the tree also records the leaf of each training row.
+  // `keep_leaves`, the tree also records the leaf of each training row. The team fills the
+  // histograms of large nodes.
   static GrownTree grow(const Columns& columns, Target& target, Proposal& proposal,
                         std::vector<std::uint32_t> rows, std::uint64_t seed, const Limits& limits,
-                        std::function<bool()> should_stop, bool keep_leaves = false) {
-    Grower grower(columns, target, proposal, std::move(rows), seed, limits, should_stop);
+                        std::function<bool()> should_stop, bool keep_leaves = false,
+                        const Team& team = Team()) {
+    Grower grower(columns, target, proposal, std::move(rows), seed, limits, should_stop, team);
     if (keep_leaves) grower.tree_.leaves.assign(columns.n_rows, -1);
     if (limits.max_leaf_nodes == 0) {
       grower.depth_first();
@@ -108,7 +111,7 @@ class Grower {
 
   Grower(const Columns& columns, Target& target, Proposal& proposal,
          std::vector<std::uint32_t> rows, std::uint64_t seed, const Limits& limits,
-         std::function<bool()> should_stop)
+         std::function<bool()> should_stop, const Team& team)
       : columns_(columns),
         target_(target),
         proposal_(proposal),
@@ -116,6 +119,7 @@ class Grower {
         rng_(seed),
         limits_(limits),
         should_stop_(std::move(should_stop)),
+        team_(team),
         search_(target, limits.min_samples_leaf),
         block_(columns, rows_.size()),
         packed_(columns, rows_.size(), !columns.rotation && limits.max_leaf_nodes == 0),
@@ -206,7 +210,7 @@ class Grower {
     enter(task);
     const std::size_t n_rows = task.end - task.begin;
     return node_bins_->fill(
-        rows_.data() + task.begin, n_rows,
+        rows_.data() + task.begin, n_rows, team_,
         [&](double* bin, std::size_t i) { target_.add_to_bin(bin, i); }, [&] { pause(n_rows); });
   }
 
@@ -438,6 +442,7 @@ class Grower {
   Rng rng_;
   Limits limits_;
   std::function<bool()> should_stop_;
+  Team team_;
   SplitSearch<Target> search_;
   RotatedBlock block_;
   PackedColumns packed_;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "columns.hpp"
+#include "team.hpp"
 
 namespace jarf {
 
@@ -35,12 +36,14 @@ class NodeBins {
   bool has(std::size_t feature) const { return starts_[feature] != kNowhere; }
   std::size_t bytes() const { return n_cells_ * (width_ * sizeof(double) + sizeof(std::uint32_t)); }
 
-  // `add(bin, i)` adds row i of the node to a bin. `pause` is called after every column.
+  // `add(bin, i)` adds row i of the node to a bin. The team's threads share the columns; `pause` is
+  // called after every column of the calling thread.
   template <class Add, class Pause>
-  BinSums fill(const std::uint32_t* rows, std::size_t n_rows, const Add& add,
+  BinSums fill(const std::uint32_t* rows, std::size_t n_rows, const Team& team, const Add& add,
                const Pause& pause) {
     BinSums bins = fresh();
-    for (const std::uint32_t feature : tried_) {
+    const auto fill_column = [&](std::size_t k) {
+      const std::uint32_t feature = tried_[k];
       const std::uint8_t* codes = columns_.code_column(feature);
       double* sums = bins.sums.data() + starts_[feature] * width_;
       std::uint32_t* counts = bins.counts.data() + starts_[feature];
@@ -49,8 +52,8 @@ class NodeBins {
         ++counts[bin];
         add(sums + bin * width_, i);
       }
-      pause();
-    }
+    };
+    team.share(tried_.size(), n_rows * tried_.size(), fill_column, pause);
     return bins;
   }
 

@@ -28,6 +28,7 @@ struct Growth {
   const Limits& limits;
   std::function<bool()> should_stop;
   bool keep_leaves;
+  Team team = Team();
 };
 
 class TargetSpec {
@@ -50,7 +51,8 @@ GrownTree grow_with(Target target, const Growth& growth) {
   }
   const std::unique_ptr<Proposal> proposal = growth.proposal.make(growth.columns);
   return Grower<Target>::grow(growth.columns, target, *proposal, std::move(rows), growth.seed,
-                              growth.limits, growth.should_stop, growth.keep_leaves);
+                              growth.limits, growth.should_stop, growth.keep_leaves,
+                              growth.team);
 }
 
 // Class numbers, scored by Gini impurity or entropy.

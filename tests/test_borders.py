@@ -87,6 +87,7 @@ def grow(**changed):
         "limits": limits(),
         "keep_leaves": False,
         "stop": np.zeros(1, np.uint8),
+        "n_threads": 1,
     }
     return kernels.grow_tree(**{**arguments, **changed})
 
@@ -144,7 +145,7 @@ def test_targets_that_fit_grow_trees(target):
     assert len(bounds) in (0, 6)
 
 
-def test_what_fits_passes():
+def test_valid_arguments_pass():
     assert [len(array) for array in grow()[-2:]] == [0, 0]
     grow(columns=rotated())
     grow(columns=columns(codes=np.empty((0, 0), np.uint8)))
@@ -285,6 +286,7 @@ REFUSED = {
     "infinite weights": (lambda: grow(weights=np.full(4, INF)), "weights are too large"),
     "no weight": (lambda: grow(weights=np.zeros(4)), "above zero"),
     "two flags": (lambda: grow(stop=np.zeros(2, np.uint8)), "one flag"),
+    "no threads": (lambda: grow(n_threads=0), "n_threads must lie between"),
     "leaves of no row": (lambda: limits(min_samples_leaf=0), "min_samples_leaf must be at least"),
     "no leaf": (lambda: limits(max_leaf_nodes=0), "max_leaf_nodes must be at least 1"),
     "a negative share": (lambda: limits(min_weight_fraction_leaf=-0.1), "between 0 and 1"),

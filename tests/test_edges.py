@@ -53,7 +53,7 @@ RESPONSES = {
 
 
 def target(kind, rows):
-    """Responses, or classes, that a first column of any unit tells."""
+    """Responses or classes determined by a first column in any unit."""
     if kind.regresses:
         return SUM[: len(rows)]
     first = rows[:, 0].astype(float)

@@ -19,7 +19,7 @@ def test_script_runs(script, tmp_path, monkeypatch, capsys):
         runpy.run_path(str(script), run_name="__main__")
     finally:
         plt.close("all")
-    assert capsys.readouterr().out  # it has something to say
+    assert capsys.readouterr().out  # it prints something
 
 
 def test_the_gallery_is_complete():

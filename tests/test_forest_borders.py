@@ -91,7 +91,7 @@ def outer(**changed):
     kernels.add_outer_products(**{**arrays, **changed})
 
 
-def test_what_fits_passes():
+def test_valid_arguments_pass():
     predict()
     find_leaves()
     differences()

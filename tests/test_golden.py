@@ -1,4 +1,4 @@
-"""Answers of earlier versions: none changes unnoticed. See tests/golden/regenerate.py."""
+"""Predictions of earlier versions do not change unnoticed. See tests/golden/regenerate.py."""
 
 import importlib.util
 import json

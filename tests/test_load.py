@@ -24,7 +24,7 @@ def test_eight_threads_ask_one_model(kind):
     model = kind.make(n_jobs=2).fit(X, Y)
     parts = np.array_split(X, 24)
     in_turn = [kind.answer(model, part) for part in parts]
-    model = kind.make(n_jobs=2).fit(X, Y)  # makes its views when first asked
+    model = kind.make(n_jobs=2).fit(X, Y)  # creates its views on first use
     start = threading.Barrier(8)
 
     def ask(first):

@@ -1,4 +1,4 @@
-"""Data cannot become code: nothing evaluates, no shell, pages and file names hold their ground."""
+"""Data cannot become code: no evaluation, no shell, safe pages and file names."""
 
 import ast
 import json

@@ -20,7 +20,7 @@ def test_answers_come_in_order(n_jobs, n_items):
     assert list(thread_map(lambda i: i * i, items, n_jobs)) == [i * i for i in items]
 
 
-def test_an_error_aborts_what_runs_and_drops_the_rest():
+def test_an_error_aborts_running_tasks_and_drops_the_rest():
     started, stop = [], threading.Event()
 
     def work(item):

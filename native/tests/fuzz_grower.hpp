@@ -220,7 +220,7 @@ inline ForestArrays grow(Dice& dice, Mode mode) {
   jarf::GrownTree tree;
   try {
     tree = spec->grow({columns, *proposal, table.weights.data(), dice.next(), limits,
-                       [] { return false; }, keep_leaves});
+                       [] { return false; }, keep_leaves, jarf::Team(1 + dice.below(2), 0)});
   } catch (const jarf::NoRows&) {
     promise(mode != Mode::plain, "a split left a side without rows");
     throw;

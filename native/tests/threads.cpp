@@ -59,7 +59,7 @@ struct Shared {
     const jarf::Limits limits{SIZE_MAX, most_leaves, 2, 1, 0.0, 0.0, 64, 64};
     answers.trees[number] =
         spec->grow({columns, *proposals[number % proposals.size()], table.weights.data(), number,
-                    limits, [] { return false; }, true});
+                    limits, [] { return false; }, true, jarf::Team(2, 0)});
   }
 
   void predict(std::size_t number, Answers& answers) const {

@@ -1,4 +1,4 @@
-"""What ``verbose`` shows, for all estimators: the stages of a fit, on stderr.
+"""Progress messages of all estimators (``verbose``): the stages of a fit, on stderr.
 
 Level 0 is silent. Level 1 shows each stage with its time and what was decided. Level 2 adds the
 progress inside a stage, such as the rounds of the race and the number of trees.

@@ -6,6 +6,7 @@ When a scikit-learn release moves one of them, this is the file to change.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextvars import ContextVar
 from functools import wraps
 from numbers import Real
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -75,6 +76,11 @@ else:
     from sklearn.utils.metaestimators import available_if
 
 
+# Whether the labels of the outermost fit under way have been checked: an empty list if not; None
+# outside of fits.
+_CHECKED: ContextVar[list[bool] | None] = ContextVar("checked", default=None)
+
+
 def is_classifier(model: Any) -> bool:
     """Return whether a model is a classifier; DaskXGBClassifier before 3.0 has no tags."""
     return _is_classifier(model) or getattr(model, "_estimator_type", None) == "classifier"
@@ -103,12 +109,16 @@ def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[Method], Me
         @wraps(fit)
         def all_or_nothing(estimator: Any, *args: Any, **kwargs: Any) -> Any:
             before = dict(vars(estimator))
+            outermost = _CHECKED.set([]) if _CHECKED.get() is None else None
             try:
                 return fit_checked(estimator, *args, **kwargs)
             except BaseException:
                 vars(estimator).clear()
                 vars(estimator).update(before)
                 raise
+            finally:
+                if outermost is not None:
+                    _CHECKED.reset(outermost)
 
         return cast(Method, all_or_nothing)
 
@@ -116,9 +126,18 @@ def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[Method], Me
 
 
 def check_classification_targets(y: Any) -> None:
-    """Reject targets that are not class labels; integers beyond 64 bits cause no warning."""
+    """Reject targets that are not class labels; integers beyond 64 bits cause no warning.
+
+    Models that are fitted inside another fit see the same labels. They are not checked again, so
+    that scikit-learn's warning about many classes is shown once.
+    """
+    checked = _CHECKED.get()
+    if checked:
+        return
     with np.errstate(invalid="ignore"):
         _check_classes(y)
+    if checked is not None:
+        checked.append(True)
 
 
 def class_weights(class_weight: Any, classes: np.ndarray, y: np.ndarray) -> np.ndarray:

@@ -72,6 +72,14 @@ def thread_map(
         pool.shutdown(cancel_futures=True)
 
 
+def threads_with_room(n_jobs: int | None) -> int:
+    """Return the number of threads of ``n_jobs``, or fewer if there is no memory for them."""
+    n_threads = threads_of(n_jobs)
+    while n_threads > 1 and not _has_room(n_threads * ROOM_PER_THREAD):
+        n_threads //= 2
+    return n_threads
+
+
 def _start_threads(n_threads: int) -> ThreadPoolExecutor | None:
     """Start a pool, with fewer threads if the system allows no more; None if it allows none.
 

@@ -57,7 +57,7 @@ class SometimesFails(DummyClassifier):
 
 
 def reproduce(out: Path, retry: bool) -> list[str]:
-    """One start of ``jarf reproduce``; its tables in words."""
+    """Run ``jarf reproduce`` once and return its tables as text."""
     command = ["reproduce", "--only", "classification", "--jobs", "1", "--repeats", "8"]
     command += ["--datasets", "iris", "wine", "breast-cancer", "--no-report", "--out", str(out)]
     command += ["--methods", "dummy", "sometimes", *(["--retry-errors"] if retry else [])]
@@ -66,7 +66,7 @@ def reproduce(out: Path, retry: bool) -> list[str]:
 
 
 def compare(out: Path, retry: bool) -> list[str]:
-    """One start of ``jarf compare``, without its page; its summary in words."""
+    """Run ``jarf compare`` once without its page and return its summary as text."""
     X, y = load_iris(return_X_y=True, as_frame=True)
     names = ["dummy", "sometimes"]
     found = bench.compare(X, y, methods=names, repeats=8, out=out, retry_errors=retry)
@@ -90,7 +90,7 @@ def start(run, out: Path, retry: bool = False) -> int:
 
 
 def ended_in(child: int, seconds: float) -> bool:
-    """Whether it came to its end by itself in that time; killed if not."""
+    """Return whether it finished in time; kill it otherwise."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         done, status = os.waitpid(child, os.WNOHANG)

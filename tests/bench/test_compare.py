@@ -101,7 +101,7 @@ def test_a_registered_method_joins_and_the_registry_stays_clean():
     assert dataset_names() == before
 
 
-def test_what_cannot_take_part_is_said(monkeypatch):
+def test_methods_left_out_are_reported(monkeypatch):
     register_method("only classes", ExtraTreesClassifier())
     monkeypatch.setattr(_methods, "find_spec", lambda name: None)
     X, y = load_diabetes(return_X_y=True, as_frame=True)
@@ -167,7 +167,7 @@ def test_probabilities_are_ranked_too():
     assert "average precision" in found.answer[0]
 
 
-def test_the_page_says_what_to_do_next_with_code_that_runs(tmp_path):
+def test_the_page_suggests_code_that_runs(tmp_path):
     path = tmp_path / "data.csv"
     table = IRIS.assign(kind=["u", "v", None] * 50, paid=["1,5 €", "2,5 €"] * 75)
     table.to_csv(path, index=False, sep=";", decimal=",")

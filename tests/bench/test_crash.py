@@ -1,4 +1,4 @@
-"""The store outlives kills; 200 of them: ``python tests/bench/crash_store.py --kills 200``."""
+"""The store survives kills; for 200 of them: ``python tests/bench/crash_store.py --kills 200``."""
 
 import subprocess
 import sys

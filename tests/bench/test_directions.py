@@ -25,7 +25,7 @@ def oblique(n=1200, task="classification"):
 
 
 @pytest.mark.parametrize("task", ["classification", "regression"])
-def test_the_direction_that_made_the_target_is_found(task):
+def test_the_direction_of_the_target_is_found(task):
     X, y = oblique(task=task)
     found = directions_of(*halves(X, y), ["a", "b", "c"], task)
     json.dumps(found, allow_nan=False)
@@ -56,7 +56,7 @@ def test_categories_are_toggled_but_not_rotated():
     assert found["not_differentiated"] == ["many"]
 
 
-def test_missing_numbers_are_no_obstacle():
+def test_missing_numbers_are_handled():
     X, y = oblique()
     X.loc[::7, "a"] = np.nan
     found = directions_of(*halves(X, y), ["a", "b", "c"], "classification")
@@ -70,7 +70,7 @@ def test_one_number_has_no_directions():
     assert found["sensitivities"][0][0] == "a"
 
 
-def test_cuts_are_said_in_the_units_of_the_table():
+def test_cuts_are_given_in_the_units_of_the_table():
     X, y = oblique()
     X["a"] = 1000 * X["a"] + 50_000
     train, test = halves(X, y)
@@ -120,7 +120,7 @@ def test_a_column_of_few_values_has_its_sensitivity():
 
 
 def test_noise_ranks_below_a_weaker_column_of_few_values():
-    """A forest's small jumps along a continuous column of noise are no sensitivity to it."""
+    """A forest jumps along a continuous column of noise, but is not sensitive to it."""
     rng = np.random.default_rng(0)
     X = pd.DataFrame(
         {

@@ -97,7 +97,7 @@ def test_variants_are_compared_on_their_own_repeats(results):
 
 
 def test_probes_beyond_the_rows_stand_for_the_default(results, tables):
-    # made rows have 4,000 training rows: 5k, 10k and n are the default fit
+    # synthetic rows have 4,000 training rows: 5k, 10k and n are the default fit
     values = [tables["subsample"].cells[m, "jarf"].value for m in ("5k", "10k", "n")]
     assert len(set(values)) == 1
     assert tables["subsample"].cells["1k", "jarf"].value != values[0]

@@ -86,6 +86,18 @@ def test_a_lead_that_rounds_to_nothing_is_called_small():
     assert "gains less than 0.001 over" in said[1]
 
 
+def test_a_tie_is_called_a_tie():
+    scores = {"RF": 1.0, "JF": 1.0}
+    said = answer(list(scores), scores, [pair("RF", "JF", 0.0, 1.0)], "kappa", {})
+    assert said == [
+        "On this table the random forest and the Jacobian forest score equally well: Cohen's "
+        "kappa 1.000.",
+        "The Jacobian forest scores the same as the random forest.",
+    ]
+    said = advice(list(scores), scores, [pair("RF", "JF", 0.0, 1.0)], "kappa", {})
+    assert said == ["Use the random forest (RF).", "It scores the same as the Jacobian forest."]
+
+
 def test_boosting_is_compared_with_the_best_other_booster():
     scores = {"CatBoost": 0.7, "JB": 0.69, "XGB": 0.6, "RF": 0.5}
     pairs = [

@@ -116,7 +116,7 @@ class TestPlugins:
         assert model is not forest
         assert register_method("Dummy", DummyClassifier).build(setting()).random_state == 3
 
-    def test_estimators_say_what_they_predict(self):
+    def test_the_task_of_an_estimator_is_detected(self):
         assert register_method("ET", ExtraTreesClassifier()).tasks == ("classification",)
         assert register_method("any", lambda setting: None).tasks == (
             *("classification", "regression"),
@@ -182,7 +182,7 @@ def test_boosters_keep_their_own_number_of_rounds():
     for package in ("lightgbm", "catboost"):
         pytest.importorskip(package)
     histograms = get_method("HGB").build(setting())
-    assert (histograms.max_iter, histograms.early_stopping) == (100, True)
+    assert (histograms.max_iter, histograms.early_stopping) == (100, "auto")
     light = get_method("LGBM").build(setting()).estimator
     assert (light.n_estimators, light.learning_rate, light.n_jobs) == (500, 0.05, 1)
     assert get_method("CatBoost").build(setting())[-1].get_param("iterations") is None

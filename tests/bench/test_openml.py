@@ -1,4 +1,4 @@
-"""Downloads, against a server on this machine that speaks OpenML's API."""
+"""Downloads from a local server that implements OpenML's API."""
 
 import hashlib
 import http.server
@@ -141,7 +141,7 @@ def test_a_dataset_is_downloaded_checked_and_kept(openml):
         ("features/7", ["cut off"]),
     ],
 )
-def test_what_goes_wrong_for_a_while_is_tried_again(openml, name, faults):
+def test_temporary_failures_are_retried(openml, name, faults):
     openml.faults[name] = list(faults)
     assert load_table(DATASET).source == "OpenML 7"
     assert sum(name in path for path in openml.asked) == len(faults) + 1

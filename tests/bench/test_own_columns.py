@@ -23,7 +23,7 @@ FRAME = pd.DataFrame(
 )
 
 
-def test_what_is_kept_and_what_is_said():
+def test_kept_columns_and_notes():
     cleaned = clean_columns(FRAME)
     names = ["x", "whole", "inf", "day", "day (weekday)", "span", "kind", "lists"]
     assert list(cleaned.X) == names

@@ -46,7 +46,7 @@ def test_a_table_is_read_whole():
     assert "churn" not in own_table(FRAME, "price", drop=["churn"]).X
 
 
-def test_rows_are_sampled_with_the_shares_of_the_classes_and_it_is_said(tmp_path):
+def test_rows_are_sampled_by_class_with_a_note(tmp_path):
     table = own_table(FRAME, "churn", rows=40)
     assert dict(zip(*np.unique(table.y, return_counts=True), strict=True)) == {"no": 30, "yes": 10}
     assert "a random sample of 40 of 200 rows" in " ".join(table.notes)
@@ -59,7 +59,7 @@ def test_rows_are_sampled_with_the_shares_of_the_classes_and_it_is_said(tmp_path
     assert len(own_table(FRAME, "churn", rows=0).y) == 200
 
 
-def test_limits_on_rows_and_columns_are_said(monkeypatch):
+def test_limits_on_rows_and_columns_are_reported(monkeypatch):
     monkeypatch.setattr(_own_table, "MAX_ROWS", 100)
     monkeypatch.setattr(_own_table, "MAX_COLUMNS", 2)
     table = own_table(FRAME, "churn")
@@ -97,7 +97,7 @@ def test_limits_on_rows_and_columns_are_said(monkeypatch):
         ({}, {"rows": -1}, "rows must be at least 0"),
     ],
 )
-def test_what_cannot_be_compared_on_is_named(change, options, message):
+def test_tables_that_cannot_be_compared_are_refused(change, options, message):
     options = {"y": "churn", **options}
     with pytest.raises(TableError, match=message):
         own_table(FRAME.assign(**change), **options)
@@ -174,3 +174,16 @@ def test_a_leak_is_a_warning():
     (warning,) = own_table(FRAME.assign(**{"refund sum": late}), "churn").warnings
     assert "'refund sum' alone predicts 'churn' almost perfectly (Cohen's kappa 1.00)" in warning
     assert warning.endswith("--drop 'refund sum'")
+
+
+def test_a_part_of_a_date_that_leaks_is_left_out_with_its_column():
+    days = pd.Series(pd.date_range("2020-01-01", periods=len(FRAME)))
+    late = np.where(days.dt.day_of_week >= 5, "yes", "no")
+    table = FRAME.assign(day=days.dt.strftime("%Y-%m-%d"), churn=late)
+    (warning,) = own_table(table, "churn").warnings
+    assert "'day (weekday)' alone predicts" in warning
+    assert warning.endswith("--drop day")
+    assert own_table(table, "churn", drop=["day"]).warnings == []
+    exact = table.assign(churn=days.dt.day_of_week.astype(str))
+    with pytest.raises(TableError, match=r"'day \(weekday\)' determines .*: --drop day$"):
+        own_table(exact, "churn")

@@ -45,5 +45,5 @@ def test_tables_keep_caps_apart():
     assert tables["sizes-times"].cells["at most 50 rows", "JF"].value == pytest.approx(3.0)
 
 
-def test_one_cap_is_no_curve():
+def test_one_cap_is_not_a_curve():
     assert size_points(Results([row("RF", 75, 0.7)], {"train_cap": 75})) == []

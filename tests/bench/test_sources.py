@@ -141,14 +141,14 @@ def test_a_german_file_is_read_as_it_is_meant(tmp_path, encoding):
         ("a;b,c\n1;2,3\n", "';' separate the fields equally well; choose one with --sep"),
     ],
 )
-def test_what_a_file_does_not_tell_is_asked_for(tmp_path, content, message):
+def test_ambiguous_files_ask_for_an_option(tmp_path, content, message):
     path = tmp_path / "t.csv"
     path.write_text(content)
     with pytest.raises(TableError, match=message):
         open_source(path)
 
 
-def test_what_was_asked_for_is_used(tmp_path):
+def test_requested_formats_are_used(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("a;b\n1,500;x\n2,250;y\n")
     comma = open_source(path, form=CsvFormat(decimal=","))

@@ -118,7 +118,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("line", HOSTILE, ids=range(len(HOSTILE)))
-def test_a_line_that_is_no_row_is_refused_by_number(folder, line):
+def test_an_invalid_line_is_refused_by_number(folder, line):
     with ResultStore(folder, SETTINGS) as store:
         store.append(row(0))
     path = folder / "rows.jsonl"
@@ -181,7 +181,7 @@ def test_a_link_at_the_name_of_a_scratch_file_is_not_followed(folder, tmp_path):
     assert (tmp_path / "victim").read_text() == "precious"
 
 
-def test_what_a_kill_left_of_a_replacement_is_removed(folder):
+def test_leftovers_of_a_killed_replacement_are_removed(folder):
     folder.mkdir()
     with atomic_write(folder / "run.json", "w") as stream:
         (left,) = [path for path in folder.iterdir() if path.name.endswith(".part")]
@@ -309,7 +309,7 @@ def test_a_full_disk_while_rows_are_dropped_loses_none(folder):
     assert not list(folder.glob("*.part"))
 
 
-def test_a_folder_that_cannot_be_made(tmp_path):
+def test_a_folder_that_cannot_be_created(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match="cannot write results"):
         ResultStore(tmp_path / "file" / "results", SETTINGS)

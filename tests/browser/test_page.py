@@ -125,7 +125,7 @@ def test_views_switch_between_ours_and_the_papers(page):
             assert bool(shown(page, f"{cell} .{part}")) == (part == visible)
 
 
-def test_hover_shows_what_a_point_is(page):
+def test_hover_describes_a_point(page):
     page.execute_script(
         "const mark = document.querySelector('#figure-gains [data-tip]');"
         "mark.dispatchEvent(new PointerEvent('pointermove', {bubbles: true, clientX: 200}))"

@@ -13,7 +13,7 @@ def take_interrupts():
 
 @pytest.fixture
 def interrupt():
-    """Run a command, press Ctrl-C once its results folder has two rows, and see it end well."""
+    """Run a command, press Ctrl-C once its results folder has two rows, and wait for its end."""
 
     def run(arguments, out):
         process = subprocess.Popen(

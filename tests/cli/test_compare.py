@@ -1,4 +1,5 @@
 import json
+from pathlib import Path
 
 import pytest
 from sklearn.datasets import load_iris
@@ -59,7 +60,7 @@ def test_parquet_a_plug_in_and_a_learning_curve(tmp_path, capsys):
     assert {row.d for row in rows} == {3}
 
 
-def test_a_failed_method_is_said_by_the_exit_code(tmp_path, iris):
+def test_a_failed_method_sets_the_exit_code(tmp_path, iris):
     plugin = tmp_path / "broken.py"
     plugin.write_text(
         "from jarf.bench import register_method\n"
@@ -75,6 +76,8 @@ def test_a_failed_method_is_said_by_the_exit_code(tmp_path, iris):
     ("arguments", "message"),
     [
         (["--target", "taget"], "no column 'taget'. Did you mean 'target'?"),
+        (["--target", "zzz"], "no column 'zzz'. Its columns are 'sepal length (cm)', "),
+        (["--target", "target", "--sep", ";"], "the separator is another one; choose it with"),
         (["--target", "target", "--methods", "nope"], "unknown method 'nope'"),
         (["--target", "target", "--cv", "1"], "cv must be at least 2"),
         (["--target", "target", "--jobs", "0"], "--jobs must be at least 1"),
@@ -127,6 +130,13 @@ def test_a_german_file_with_dates_and_gaps_in_the_target(tmp_path, capsys):
     said = " ".join(told["notes"])
     for words in ("decimal sign ','", "2 of 150 rows", "days: Tag", "Tag (month), Tag (weekday)"):
         assert words in said
+
+
+def test_a_tab_can_be_typed_as_an_escape(tmp_path, iris):
+    table = tmp_path / "tabs.csv"
+    table.write_text(Path(iris).read_text().replace(",", "\t"))
+    command = ["compare", str(table), "--target", "target", "--methods", "RF", *TINY]
+    assert main([*command, "--sep", r"\t", "--out", str(tmp_path / "out")]) == 0
 
 
 def test_a_header_alone_is_one_line(tmp_path, capsys):

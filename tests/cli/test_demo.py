@@ -8,6 +8,7 @@ from jarf.cli import main
 def test_demo_prints_a_table(capsys):
     assert main(["demo", "--rows", "200", "--trees", "10", "--repeats", "1"]) == 0
     lines = capsys.readouterr().out.splitlines()
+    assert lines[0].endswith("10 trees, one seed.")
     heads = ["angle", "RF", "JF", "JB", "JARF", "JF", "time", "JB", "time", "JARF", "time"]
     header = next(i for i, line in enumerate(lines) if line.split() == heads)
     recommended = [line.split()[0] for line in lines[:header] if line.endswith(", recommended")]

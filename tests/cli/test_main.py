@@ -21,7 +21,7 @@ def test_an_unknown_command_is_an_error(capsys):
 
 
 @pytest.mark.parametrize("command", [["reproduce", "--list"], ["--help"]])
-def test_a_reader_that_leaves_is_no_error(command):
+def test_a_closed_pipe_is_not_an_error(command):
     run = [sys.executable, "-m", "jarf.cli", *command]
     with subprocess.Popen(run, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         process.stdout.close()  # as `| head -0` does

@@ -62,7 +62,7 @@ def booster(module, name):
     return getattr(pytest.importorskip(module), name)(n_estimators=10, random_state=0, **quiet)
 
 
-# Their own business, as long as the answer is right.
+# Their warnings do not matter as long as the result is right.
 others_warn = pytest.mark.filterwarnings("ignore")
 
 

@@ -1,4 +1,4 @@
-"""What trees grown by workers see."""
+"""Rows that trees grown by workers see."""
 
 import dask
 import dask.array as da

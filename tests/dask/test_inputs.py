@@ -1,4 +1,4 @@
-"""Partitions as they come: empty, unknown, unequal, mixed."""
+"""Partitions of all kinds: empty, unknown, unequal, mixed."""
 
 from itertools import pairwise
 
@@ -35,7 +35,7 @@ def pieces(parts, dtype=float):
 
 
 def frame_of(parts):
-    """A Dask DataFrame that says its partitions are like the first."""
+    """A Dask DataFrame whose metadata claims that all partitions are like the first."""
     return dd.from_map(lambda part: parts[part], range(len(parts)), meta=parts[0].iloc[:0])
 
 

@@ -1,4 +1,4 @@
-"""Whatever the partitions, the answer is that of the local estimator."""
+"""Predictions equal those of the local estimator for any partitions."""
 
 import dask.array as da
 import dask.dataframe as dd

@@ -6,8 +6,8 @@ import pytest
 
 from jarf import JacobianFeatures, JacobianForestClassifier
 
-N_SEEDS = 15
-MOST = 0.1 * N_SEEDS
+N_SEEDS = 20
+SHARE = 0.1
 
 
 def noise_table(seed, kind):
@@ -33,11 +33,13 @@ KINDS = ["plain", "sigma 1", "sigma 2", "twice", "imbalanced", "text, four times
 def test_plain_axes_rarely_lose_on_noise(kind):
     class_weight = "balanced" if kind == "imbalanced" else None
     lost = []
-    for seed in range(N_SEEDS):
-        model = JacobianForestClassifier(1, random_state=seed, n_jobs=1, class_weight=class_weight)
+    for seed in range(50 if kind == "plain" else N_SEEDS):
+        model = JacobianForestClassifier(
+            1, calibrate=False, random_state=seed, n_jobs=1, class_weight=class_weight
+        )
         X, y, weights = noise_table(seed, kind)
         lost.append(model.fit(X, y, weights).race_.winner != "axes")
-    assert sum(lost) <= MOST
+    assert np.mean(lost) <= SHARE
 
 
 def test_features_are_rarely_switched_on_by_duplicated_noise():
@@ -45,4 +47,4 @@ def test_features_are_rarely_switched_on_by_duplicated_noise():
     for seed in range(N_SEEDS):
         X, y, _ = noise_table(seed, "twice")
         on.append(JacobianFeatures(random_state=seed, n_jobs=1).fit(X, y).switched_on_)
-    assert sum(on) <= MOST
+    assert np.mean(on) <= SHARE

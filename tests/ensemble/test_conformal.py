@@ -62,7 +62,7 @@ def test_residuals_scaled_by_the_true_spread_give_narrower_intervals():
     local = ConformalResiduals.fit(residuals, spread, np.ones(2000))
     level = ConformalResiduals.fit(residuals, np.ones((2000, 1)), np.ones(2000))
     assert local.half_widths(spread, 0.9).mean() < 0.95 * level.half_widths(spread, 0.9).mean()
-    # A spread that says nothing is drowned by the floor.
+    # The floor dominates an uninformative spread.
     noise = rng.permutation(spread**4)
     useless = ConformalResiduals.fit(residuals, noise, np.ones(2000))
     widths = useless.half_widths(noise, 0.9)
@@ -121,7 +121,7 @@ def test_large_offsets_of_the_target_change_nothing(fitted):
 
 
 @pytest.mark.parametrize("coverage", [0, 1, -0.1, 90, "0.9", True, None, np.nan])
-def test_levels_that_are_no_probability_are_refused(fitted, coverage):
+def test_levels_outside_zero_and_one_are_refused(fitted, coverage):
     with pytest.raises(ValueError, match="coverage must lie between 0 and 1"):
         fitted.predict_interval(TEST[0], coverage)
     with pytest.raises(ValueError, match="q must lie between 0 and 1"):
@@ -136,7 +136,7 @@ def test_levels_beyond_the_held_out_rows_are_refused():
         model.predict_quantiles(TEST[0], 0.001)
 
 
-def test_models_without_held_out_rows_say_what_to_do():
+def test_models_without_held_out_rows_explain_the_fix():
     model = small(calibrate=False).fit(*TRAIN)
     with pytest.raises(ValueError, match="calibrate=False or there were too few rows"):
         model.predict_interval(TEST[0])

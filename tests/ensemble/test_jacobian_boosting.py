@@ -77,7 +77,7 @@ def test_a_warm_start_equals_one_long_fit(case):
     assert model.n_iter_ == 12
 
 
-def test_what_a_warm_start_refuses():
+def test_invalid_warm_starts_are_refused():
     model = JacobianBoostingClassifier(max_iter=5, geometry="axes", warm_start=True, **FIXED)
     model.fit(X, CLASSES)
     with pytest.warns(UserWarning, match="no new rounds"):
@@ -159,7 +159,7 @@ def table(seed):
 
 
 @pytest.mark.parametrize("loss", ["squared_error", "absolute_error", "poisson", "gamma", "log"])
-def test_axes_alone_predict_what_scikit_learn_predicts(loss):
+def test_axes_alone_agree_with_scikit_learn(loss):
     """As its own test against LightGBM: rows differ where two splits tie."""
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
@@ -390,3 +390,16 @@ def test_verbose_shows_the_rounds(capsys):
         JacobianBoostingClassifier(geometry="axes", max_iter=5).fit(X, CLASSES)
     said = capsys.readouterr()
     assert said.out + said.err == ""
+
+
+def test_predictions_of_held_out_rows_are_honest():
+    """Noise cannot be predicted: the errors on held-out rows are those of the constant."""
+    noise = np.random.default_rng(3).normal(size=len(X))
+    weights = np.repeat([1.0, 0.0], [len(X) - 40, 40])
+    model = JacobianBoostingRegressor(random_state=0, geometry="fast").fit(X, noise, weights)
+    rows = np.concatenate(model.validation_rows_)
+    assert sorted(rows) == list(range(len(X) - 40))  # rows of weight zero are not among them
+    error = np.mean((noise[rows] - model.validation_predictions_[:, 0]) ** 2)
+    assert error > 0.9 * noise[rows].var()
+    model.set_params(early_stopping=False, max_iter=3).fit(X, noise)
+    assert not hasattr(model, "validation_rows_")

@@ -1,4 +1,4 @@
-"""The ensemble: honest weights, members that earn their place, one answer for everything."""
+"""The ensemble: weights from held-out rows, dropped members, consistent predictions."""
 
 import pickle
 
@@ -13,7 +13,11 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from jarf import JacobianEnsembleClassifier, JacobianEnsembleRegressor
+from jarf import (
+    JacobianBoostingRegressor,
+    JacobianEnsembleClassifier,
+    JacobianEnsembleRegressor,
+)
 from jarf._progress import Stages
 from jarf.ensemble import EnsembleReport
 from jarf.ensemble._blending import greedy_weights, log_losses, squared_errors
@@ -137,6 +141,24 @@ def test_named_members_are_fitted_with_what_they_need():
         assert member.calibration_.n_rows == 120  # fitted on the held-out rows of the ensemble
 
 
+def test_members_are_scored_on_the_rows_that_boosting_held_out():
+    boosting = JacobianBoostingRegressor(max_iter=30, random_state=0)
+    members = make_members([("line", Ridge()), ("boosting", boosting)], False, 300, "from_dtype")
+    own = [(np.arange(150), np.arange(150, 300))]
+    decision = Decision(members, Task(X[:300], Y[:300], None, 0), own, 3, 1, Clock(None))
+    decision.run(Stages("test"), True)
+    line, boosted = members
+    folds = boosted.fitted.validation_rows_
+    assert sorted(np.concatenate(folds)) == list(range(300))
+    for (learn, score), fold in zip(decision.splits, folds, strict=True):
+        np.testing.assert_array_equal(score, fold)
+        assert sorted([*learn, *score]) == list(range(300))
+    np.testing.assert_array_equal(boosted.means, boosted.fitted.validation_predictions_)
+    learn, score = decision.splits[0]
+    expected = Ridge().fit(X[learn], Y[learn]).predict(X[score])
+    np.testing.assert_allclose(line.means[: len(score), 0], expected)
+
+
 def test_calibration_can_be_left_out():
     members = [*QUICK_CLASSES]
     model = JacobianEnsembleClassifier(members, calibrate=False, random_state=0).fit(X, LABELS)
@@ -163,7 +185,7 @@ def test_frames_with_text_reach_the_members():
         model.predict(frame[["side", "x"]])
 
 
-def test_rows_of_weight_zero_are_no_rows():
+def test_rows_of_weight_zero_are_ignored():
     weights = np.repeat([2.0, 0.0], 200)
     one = JacobianEnsembleRegressor(QUICK, random_state=0).fit(X, Y, weights)
     two = JacobianEnsembleRegressor(QUICK, random_state=0).fit(X[:200], Y[:200], weights[:200])
@@ -205,7 +227,7 @@ def test_same_seed_same_bits_pickles_and_clones():
         ([Ridge()], "members holds Ridge"),
     ],
 )
-def test_what_cannot_be_a_member_is_refused(members, message):
+def test_invalid_members_are_refused(members, message):
     with pytest.raises(ValueError, match=message):
         JacobianEnsembleRegressor(members).fit(X, Y)
 
@@ -288,7 +310,7 @@ def test_large_tables_do_not_wait_for_a_kernel_machine():
     assert [member.outcome for member in members] == ["", "not tried: more than 40,000 rows"]
 
 
-def test_lighter_copies_keep_what_was_decided(fitted):
+def test_lighter_copies_keep_decisions(fitted):
     for name in ("forest", "kernel"):
         model = make_members([name], False, 100, "from_dtype")[0].model
         model = model.set_params(random_state=0).fit(X[:100], Y[:100])

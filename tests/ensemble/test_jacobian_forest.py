@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import cohen_kappa_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from jarf import JacobianForestClassifier, JacobianForestRegressor
+from jarf import JacobianForestClassifier, JacobianForestRegressor, JARFClassifier
 from jarf._native import engine
 from jarf.datasets import halfspace_bayes_kappa, make_rotated_halfspace
 from jarf.ensemble import (
@@ -73,7 +73,7 @@ def test_the_bayes_limit_is_reached_where_a_plain_forest_is_not():
     assert ours > halfspace_bayes_kappa() - 0.012
 
 
-def test_the_race_is_told():
+def test_the_race_is_reported():
     model = small(random_state=1).fit(X, y)
     assert [row["geometry"] for row in model.race_.rows] == list(GEOMETRIES)
     assert model.geometry_ == GEOMETRIES[model.race_.winner]
@@ -247,7 +247,7 @@ def test_whitening_whitens():
 
 def test_weights_and_class_weight():
     half = (X[:, 2] > 0).astype(float)
-    flipped = np.where(half > 0, y, 1 - y)  # rows of weight zero say the opposite
+    flipped = np.where(half > 0, y, 1 - y)  # rows of weight zero have the opposite labels
     assert small().fit(X, flipped, sample_weight=half).score(X, y) > 0.85
     rare = np.concatenate([np.flatnonzero(y == 0), np.flatnonzero(y == 1)[:15]])
     plain, balanced = (
@@ -293,6 +293,17 @@ def test_native_equals_reference(monkeypatch, geometry, kind):
 def test_odd_shapes(data, labels):
     model = small().fit(data, labels)
     assert model.predict(data).shape == (len(data),)
+
+
+def test_many_classes_cause_one_warning():
+    """Surrogates and pilots see the same labels and do not warn again."""
+    with pytest.warns(UserWarning, match="unique classes") as caught:
+        small().fit(X[:60], np.arange(60))
+    assert len(caught) == 1
+    for model in (JacobianForestClassifier(2), JARFClassifier(n_estimators=2)):
+        for _ in range(2):  # the check of one fit is not remembered by the next
+            with pytest.raises(ValueError, match="Unknown label type"):
+                model.fit(X, X[:, 0])
 
 
 def test_importances_and_normals_are_of_the_original_columns():

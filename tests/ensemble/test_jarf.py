@@ -180,7 +180,7 @@ def test_stages_are_timed_and_shown(capsys):
 def test_weights_are_used_everywhere():
     weights = np.where(X[:, 2] > 0, 1.0, 0.0)
     for share in ("global", "per-tree"):
-        flipped = np.where(X[:, 2] > 0, y, 1 - y)  # rows of weight zero say the opposite
+        flipped = np.where(X[:, 2] > 0, y, 1 - y)  # rows of weight zero have the opposite labels
         model = small(share=share).fit(X, flipped, sample_weight=weights)
         assert model.score(X, y) > 0.85
 
@@ -241,7 +241,7 @@ def test_parameters_of_the_preconditioner_are_set_there(name):
         JARFClassifier(**{name: None})
 
 
-def test_what_the_preconditioner_leaves_open_comes_from_jarf(capsys):
+def test_unset_preconditioner_parameters_come_from_jarf(capsys):
     one = small(n_jobs=2, verbose=1, step=0.2).fit(X, y)
     assert (one.preconditioner_.n_jobs, one.preconditioner_.verbose) == (2, 1)
     assert "[JacobianPreconditioner] gradients:" in capsys.readouterr().err

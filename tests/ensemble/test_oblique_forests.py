@@ -1,4 +1,4 @@
-"""What all forests on the engine promise."""
+"""Properties of all forests on the engine."""
 
 import numpy as np
 import pytest

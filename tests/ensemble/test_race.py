@@ -19,7 +19,7 @@ OTHERS = [Geometry(f"g{i}", ("forest",)) for i in range(5)]
 
 
 class FakePilot:
-    """Scores as told, and counts what it was asked to grow."""
+    """A pilot with given scores that counts the trees it is asked to grow."""
 
     def __init__(self, losses, probabilities=None, observed=None):
         self.answer, self.n_trees = losses, 0
@@ -80,7 +80,7 @@ def test_a_gain_that_is_not_clear_is_shared_with_plain_axes(gain, winners):
     assert result.winners == winners
 
 
-def test_sureness_is_no_skill():
+def test_confidence_alone_does_not_win():
     labels = np.arange(400) % 2
     named = np.where(np.arange(400) % 10 < 7, labels, 1 - labels)  # both are right as often
     hesitant, sure = (0.5 + c * (np.eye(2)[named] - 0.5) for c in (0.2, 0.9))
@@ -102,7 +102,7 @@ def test_weights_decide():
         assert result.winner == winner
 
 
-def test_racers_that_cannot_be_told_apart_share_the_forest():
+def test_racers_within_noise_share_the_forest():
     result, _ = race([1.0, 0.5, 0.5001, 0.9, 0.95], noise=0.1)
     assert set(result.winners) == {"g0", "g1"}
     assert result.winner == result.winners[0]
@@ -149,8 +149,8 @@ def test_smooth_kappa_of_certain_forests_is_kappa():
     assert SHARPNESS > 1
 
 
-def test_pilots_estimate_the_loss_of_an_endless_forest():
-    # Trees that answer 0.5 plus noise: an endless forest answers 0.5, whatever T.
+def test_pilots_estimate_the_loss_of_an_infinite_forest():
+    # Trees that predict 0.5 plus noise: an infinite forest predicts 0.5, whatever T.
     rng = np.random.default_rng(0)
     n, observed = 4000, np.zeros((4000, 1))
 

@@ -32,7 +32,7 @@ def hand_made():
     return Forest.empty(1, 0).extended([tree])
 
 
-def test_a_hand_made_tree_is_cut_back():
+def test_a_hand_written_tree_is_pruned():
     forest = hand_made()
     X = np.array([[-2.0], [-0.5], [1.0]], np.float32)
     leaves = forest.apply(X, 1) + forest.roots

@@ -1,4 +1,4 @@
-"""Calibrated probabilities: honest, and of the same classes."""
+"""Calibrated probabilities, and unchanged predicted classes."""
 
 import pickle
 
@@ -92,7 +92,7 @@ def test_calibration_error_of_known_cases():
 
 
 @pytest.mark.parametrize("geometry", ["auto", "axes", "fast"])
-def test_the_forest_becomes_honest_and_names_the_same_classes(geometry):
+def test_the_forest_is_calibrated_and_predicts_the_same_classes(geometry):
     data, labels = load_breast_cancer(return_X_y=True)
     train, test = slice(0, None, 2), slice(1, None, 2)
     model = small(geometry=geometry, n_estimators=60).fit(data[train], labels[train])
@@ -141,11 +141,9 @@ def test_rows_of_weight_zero_and_scaled_weights_change_nothing():
         assert other.calibration_.temperature == pytest.approx(some.calibration_.temperature)
 
 
-def test_a_warm_start_keeps_the_temperature():
-    model = small(warm_start=True).fit(X, y)
-    before = model.calibration_
-    model.set_params(n_estimators=40).fit(X, y)
-    assert model.calibration_ is before
+def test_a_warm_start_calibrates_like_one_long_fit():
+    model = small(warm_start=True).fit(X, y).set_params(n_estimators=40).fit(X, y)
+    assert model.calibration_ == small().set_params(n_estimators=40).fit(X, y).calibration_
 
 
 def test_held_out_rows_are_predicted_once_in_folds_or_are_a_quarter():

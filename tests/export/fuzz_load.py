@@ -230,7 +230,7 @@ def sealed(manifest: dict, members: dict) -> bytes:
 
 
 def outcome(content: bytes, rows: np.ndarray) -> str:
-    """What came of loading a file and asking the model."""
+    """Return the outcome of loading a file and predicting with the model."""
     try:
         model = load(io.BytesIO(content))
     except ValueError:
@@ -238,7 +238,7 @@ def outcome(content: bytes, rows: np.ndarray) -> str:
     try:
         answer = model.transform(rows) if hasattr(model, "transform") else model.predict(rows)
         shares = model.predict_proba(rows) if hasattr(model, "predict_proba") else np.ones((1, 1))
-    except ValueError:  # a model of other columns says so
+    except ValueError:  # a model fitted on other columns raises it
         return "refused when asked"
     numbers = answer.dtype.kind in "fiub"
     assert not numbers or np.isfinite(answer).all(), "a loaded model gives no finite answer"

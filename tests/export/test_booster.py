@@ -77,7 +77,7 @@ def test_spoiled_boosters_are_refused(content, change):
 
 
 @pytest.mark.parametrize("score", ["[1.5E0]", "[0E0]", "[-1E0]"])
-def test_base_scores_that_are_no_probabilities_are_refused(score):
+def test_base_scores_outside_zero_and_one_are_refused(score):
     model = xgboost.XGBClassifier(n_estimators=1, max_depth=1).fit(X, Y > 0)
     content = json.loads(bytes(model.get_booster().save_raw("json")))
     assert checked_booster(json.dumps(content).encode(), True)
@@ -123,5 +123,5 @@ def test_a_file_with_a_spoiled_booster_is_refused(model, content, tmp_path):
     spoiled["learner"]["gradient_booster"]["model"]["trees"][0]["parents"][1] = -1
     members = {**members, name: json.dumps(spoiled).encode()}
     write_members(path, {"model": manifest["model"]}, members)
-    with pytest.raises(ValueError, match="another parent"):
+    with pytest.raises(ValueError, match="wrong parent"):
         load(path)

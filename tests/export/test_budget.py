@@ -38,7 +38,7 @@ BOMBS = {
 
 
 @pytest.mark.parametrize("bomb", BOMBS.values(), ids=BOMBS)
-def test_what_is_built_is_counted(bomb):
+def test_built_objects_are_counted(bomb):
     members = {"zeros": bytes(2**20)}
     budget = Budget(2**24)
     with pytest.raises(UnsoundFile, match="max_bytes=16777216 of memory"):
@@ -62,7 +62,7 @@ def test_the_values_of_a_manifest_are_counted(tmp_path):
         load(tmp_path / "model", max_bytes=10**8)
 
 
-def test_json_costs_at_least_what_it_takes():
+def test_json_is_charged_at_least_its_memory():
     """Measured on shapes that are small as text and large as objects."""
     import json
     import tracemalloc

@@ -176,7 +176,7 @@ def test_members_of_another_type_are_refused(files, tmp_path, name, dtype):
 
 @pytest.mark.parametrize("file", ["oblique", "sklearn", "mapped"])
 def test_random_damage_is_refused_or_harmless(files, tmp_path, file):
-    """Whatever is loaded can be asked for predictions."""
+    """Every model that loads can predict."""
     manifest, members = read_members(files / file, Budget())
     rng = np.random.default_rng(0)
     places = list(entries(manifest["model"]))

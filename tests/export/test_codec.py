@@ -32,7 +32,7 @@ def test_plain_values(value):
     assert type(found) is type(value)
 
 
-def test_what_is_not_a_number_stays_so():
+def test_nan_and_infinity_survive():
     assert math.isnan(there_and_back(math.nan))
 
 
@@ -79,7 +79,7 @@ def test_sparse_matrices_that_point_outside_are_refused(place):
 
 
 @pytest.mark.parametrize("value", [object(), lambda: None, {1, 2}, np.array([1j]), [object()]])
-def test_what_there_are_no_words_for(value):
+def test_unsupported_values_are_refused(value):
     with pytest.raises(CannotWrite):
         there_and_back(value)
 

@@ -51,7 +51,7 @@ BAD_REPORT = EnsembleReport([ROW], "squared error", 0.1, 30)
 def model(request):
     made, target = CASES[request.param]
     fitted = made.fit(FRAME, target)
-    if hasattr(fitted, "weights_"):  # whatever greedy selection says: both members, for a test
+    if hasattr(fitted, "weights_"):  # keep both members, whatever greedy selection chose
         fitted = type(made)(BOTH, random_state=0).fit(FRAME, target)
         if len(fitted.members_) < 2:
             missing = next(name for name in BOTH if name not in fitted.members_)
@@ -140,9 +140,9 @@ def test_a_member_of_another_library_is_named(tmp_path):
     ("change", "message"),
     [
         (lambda model: model.weights_.update(kernel=2.0), "weights are wrong"),
-        (lambda model: model.members_.clear(), "members and weights are not the same"),
-        (lambda model: setattr(model, "n_features_in_", 2), "names of the columns"),
-        (lambda model: setattr(model, "conformal_", NO_SETS), "held-out rows of another task"),
+        (lambda model: model.members_.clear(), "members and weights do not match"),
+        (lambda model: setattr(model, "n_features_in_", 2), "number of column names"),
+        (lambda model: setattr(model, "conformal_", NO_SETS), "belong to another task"),
         (lambda model: setattr(model, "calibration_", Calibration()), "calibration are missing"),
         (lambda model: setattr(model, "report_", BAD_REPORT), "not a sound model file"),
     ],

@@ -38,7 +38,7 @@ pytest.importorskip("onnx")
 
 
 def run(model, X):
-    """What onnxruntime makes of the exported model."""
+    """Return onnxruntime's predictions of the exported model."""
     content = export_onnx(model).SerializeToString()
     session = onnxruntime.InferenceSession(content, providers=["CPUExecutionProvider"])
     return session.run(None, onnx_inputs(model, X))
@@ -143,7 +143,7 @@ def test_rows_on_a_threshold_go_the_same_way(data, model):
 
 
 def test_numbers_are_rounded_before_they_fill_others(data):
-    """A forest reads float32: from so large a number it guesses as coarsely here."""
+    """A forest reads float32, so it is equally imprecise here for such large numbers."""
     X = np.random.default_rng(0).normal(size=(500, 2))
     X = np.column_stack([2.0**24 + X[:, 0], X[:, 0], X[:, 1]])
     model = SPORFRegressor(20, random_state=0).fit(X, X[:, 1])
@@ -264,7 +264,7 @@ def test_labels_keep_their_kind(data, labels):
     np.testing.assert_array_equal(found, model.predict(rows[:50]))
 
 
-def test_what_is_refused(data, mixed_table):
+def test_invalid_arguments_are_refused(data, mixed_table):
     X, y, _ = data
     model = JARFRegressor(LinearRegression(), random_state=0).fit(X, y)
     with pytest.raises(ValueError, match="LinearRegression cannot be read"):

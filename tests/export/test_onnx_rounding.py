@@ -31,7 +31,7 @@ def stumps(thresholds, columns, loadings, n_features):
 
 
 def answers(forest, rows):
-    """Return what onnxruntime makes of a forest, and the operators of the graph."""
+    """Return onnxruntime's predictions of a forest, and the operators of the graph."""
     graph = Graph()
     graph.input("X", "double", forest.n_features)
     graph.add("Identity", trees_graph(graph, Trees([Part(None, forest)]), "X", False), name="y")

@@ -12,6 +12,7 @@ from sklearn.ensemble import (
     RandomForestRegressor,
 )
 from sklearn.linear_model import LinearRegression
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor
@@ -201,7 +202,7 @@ def test_the_same_model_gives_the_same_file(data, tmp_path):
     assert save(model, tmp_path / "a") == save(model, tmp_path / "b")
 
 
-def test_what_is_not_saved(data, tmp_path):
+def test_unsupported_models_are_not_saved(data, tmp_path):
     X, y = data
     with pytest.raises(TypeError, match="LinearRegression is not an estimator"):
         save(LinearRegression().fit(X, y), tmp_path / "model")
@@ -221,6 +222,11 @@ def test_estimators_around_a_model_are_refused_with_the_way_out(data, tmp_path):
     calibrated = CalibratedClassifierCV(AxisForestClassifier(1), cv=2).fit(X, y > 0)
     with pytest.raises(TypeError, match=r"calibrated\.calibrated_classifiers_\[k\]\.estimator"):
         save(calibrated, tmp_path / "model")
+    search = GridSearchCV(AxisForestClassifier(1), {"max_depth": [1]}, cv=2).fit(X, y > 0)
+    with pytest.raises(TypeError, match=r"A GridSearchCV cannot be saved\. Pass its best_estim"):
+        save(search, tmp_path / "model")
+    with pytest.raises(TypeError, match="Save other models with the tools of their own library"):
+        save(LinearRegression().fit(X, y), tmp_path / "model")
     assert not (tmp_path / "model").exists()
 
 
@@ -247,7 +253,7 @@ def test_every_changed_byte_is_noticed_or_says_nothing(data, saved):
             model = load(saved)
         except ValueError:
             n_refused += 1
-        else:  # a byte that says nothing, such as a date
+        else:  # a byte without meaning, such as a date
             np.testing.assert_array_equal(model.predict_proba(X), known)
     assert n_refused > 30
 
@@ -277,7 +283,7 @@ def test_truncated_files_are_refused(saved, keep):
 
 @pytest.mark.parametrize("place", ["offset of a member", "start of the list"])
 def test_offsets_that_lead_out_of_the_file_are_refused(saved, place):
-    """Damage that makes zipfile seek to nowhere is no error of the disk."""
+    """Damage that makes zipfile seek out of range is not reported as a disk error."""
     content = bytearray(saved.read_bytes())
     at = content.rindex(b"PK\x05\x06") + 16
     if place == "offset of a member":
@@ -391,10 +397,10 @@ def test_unknown_classes_and_attributes_are_refused(saved):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda state: state.update(predict=None), "attributes that it never has"),
+        (lambda state: state.update(predict=None), "unexpected attributes"),
         (lambda state: state.pop("table_"), "has no table_"),
         (lambda state: state.update(n_features_in_=-4), "kind count"),
-        (lambda state: state.update(n_features_in_=10**30), "other columns"),
+        (lambda state: state.update(n_features_in_=10**30), "the model.s columns"),
         (lambda state: state.update(classes_="evil"), "kind labels"),
         (lambda state: state.update(estimator_={"dict": []}), "sound model file"),
         (lambda state: state["params"]["dict"].append(["n_jobs", 10**9]), "parameter 'n_jobs'"),
@@ -425,13 +431,13 @@ def rewrite(path, change):
     [
         (lambda model: setattr(model, "n_iter_", 9), "rounds and trees"),
         (lambda model: setattr(model, "response_scales_", np.zeros(1)), "unit of the responses"),
-        (lambda model: setattr(model, "response_means_", np.zeros(2)), "of other outputs"),
+        (lambda model: setattr(model, "response_means_", np.zeros(2)), "match the outputs"),
         (lambda model: setattr(model.forest_, "link", "logit"), "not boosted"),
         (lambda model: setattr(model.forest_, "averaged", True), "not boosted"),
         (lambda model: setattr(model.forest_, "base", np.full(1, 1e3)), "overflow"),
         (lambda model: setattr(model, "geometry_", 3), "geometry_"),
         (lambda model: setattr(model, "monotonic_cst_", np.ones(3, np.int8)), "monotone"),
-        (lambda model: setattr(model, "n_outputs_", 2), "of other outputs"),
+        (lambda model: setattr(model, "n_outputs_", 2), "match the outputs"),
     ],
 )
 def test_boosters_whose_parts_do_not_fit_are_refused(data, change, message, tmp_path):

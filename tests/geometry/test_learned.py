@@ -22,7 +22,7 @@ def on_table(made, table=X):
     return made
 
 
-def test_learning_differentiating_and_mapping_are_what_fit_does():
+def test_fit_learns_differentiates_and_maps():
     whole = model().fit(X, NAMES)
     classes, codes = encode_classes(NAMES)
     learned = learn(on_table(model()), LogisticRegression(), X, codes, classes)

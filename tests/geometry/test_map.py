@@ -49,7 +49,7 @@ def test_inverse():
 @pytest.mark.parametrize(
     ("matrix", "message"), [(PSD[:, :2], "keeps 2 of 4"), (np.diag([1.0, 1, 1, 0]), "gamma > 0")]
 )
-def test_what_cannot_be_undone_is_refused(matrix, message):
+def test_maps_without_an_inverse_are_refused(matrix, message):
     with pytest.raises(ValueError, match=message):
         linear_map(matrix).inverse_transform(np.zeros((2, matrix.shape[1])))
 

@@ -55,7 +55,7 @@ def test_the_same_leading_eigenvectors(monkeypatch):
     np.testing.assert_allclose(two.eigenvalues_[:5], one.eigenvalues_[:5], rtol=1e-8)
 
 
-def test_what_passes_through(monkeypatch):
+def test_columns_that_pass_through(monkeypatch):
     holes = X.copy()
     holes[::7, 2] = np.nan
     one, two = narrow_and_wide(monkeypatch, lambda: pre().fit(holes, y))
@@ -73,7 +73,7 @@ def test_the_same_importances(monkeypatch):
     np.testing.assert_allclose(two.sum(), 1)
 
 
-def test_what_wide_tables_cannot_have(wide):
+def test_options_that_wide_tables_do_not_support(wide):
     with pytest.raises(ValueError, match="per-tree"):
         JARFClassifier(n_estimators=2, share="per-tree").fit(X, y)
     with pytest.raises(ValueError, match="n_components"):

@@ -1,4 +1,4 @@
-"""Write the golden outputs anew, after a change of answers that was meant:
+"""Write the golden outputs again after an intended change of predictions:
 
     python tests/golden/regenerate.py
 
@@ -34,7 +34,7 @@ def data(name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def output(name: str) -> np.ndarray:
-    """What a small model of that name answers."""
+    """Return the predictions of a small model of that name."""
     X, y, rows = data(name)
     kind = getattr(jarf, name)
     wanted = {"n_estimators": 8, "max_iter": 8, "random_state": 0}

@@ -15,7 +15,7 @@ def test_pictures_and_onnx_are_imported_only_when_asked_for():
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def test_without_matplotlib_the_error_says_what_to_install(monkeypatch):
+def test_without_matplotlib_the_error_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(ImportError, match=r"jarf\[plot\]"):
         EJOPSpectrumDisplay(np.ones(2)).plot()

@@ -1,11 +1,13 @@
 import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.exceptions import NotFittedError
 
 from jarf import (
     EJOP,
     AxisForestRegressor,
     JacobianBoostingRegressor,
+    JacobianEnsembleClassifier,
     JacobianForestRegressor,
     JacobianPreconditioner,
     JARFClassifier,
@@ -19,6 +21,7 @@ from jarf.inspection import (
     EJOPLoadingsDisplay,
     EJOPSpectrumDisplay,
     SensitivityDisplay,
+    TopPlaneDisplay,
 )
 
 DISPLAYS = [EJOPSpectrumDisplay, EJOPLoadingsDisplay, SensitivityDisplay]
@@ -133,7 +136,7 @@ def test_categories_are_not_drawn_as_zeros(mixed_table):
     assert len(display.ax_.texts) == 1
 
 
-def test_what_is_refused(data):
+def test_invalid_arguments_are_refused(data):
     model = SPORFClassifier(2, random_state=0).fit(*data)
     with pytest.raises(TypeError, match="holds no EJOP"):
         EJOPSpectrumDisplay.from_estimator(model)
@@ -158,7 +161,7 @@ def test_a_model_of_another_library_is_refused_with_the_way_out(data, display):
 
 
 def test_noise_has_the_lowest_sensitivity_of_a_forest():
-    """The jumps of a forest along a continuous column of noise are no sensitivity to it."""
+    """A forest jumps along a continuous column of noise, but is not sensitive to it."""
     rng = np.random.default_rng(0)
     X = np.column_stack(
         [rng.choice([2, 8, 16, 32], 400), rng.choice([25, 50, 100], 400), rng.normal(size=400)]
@@ -167,3 +170,40 @@ def test_noise_has_the_lowest_sensitivity_of_a_forest():
     forest = AxisForestRegressor(50, random_state=0).fit(X, y)
     found = SensitivityDisplay.from_estimator(forest, X, y).sensitivities
     assert found.argsort()[::-1].tolist() == [0, 1, 2]
+
+
+def test_outliers_do_not_inflate_the_sensitivity_of_a_forest():
+    """The sensitivity is about the change that one robust standard deviation makes."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 2))
+    y = X[:, 0] + X[:, 1]
+    X[:4, 1] = 300.0
+    forest = AxisForestRegressor(50, random_state=0).fit(X, y)
+    display = SensitivityDisplay.from_estimator(forest, X, y)
+    assert display.sensitivities.max() < 1.5 * display.sensitivities.min()
+    assert display.ax_.get_xlabel() == "root mean square change per standard deviation"
+
+
+def test_the_label_of_a_sensitivity_names_its_unit(data):
+    per = "root mean square derivative per "
+    for standardize, unit in ((True, "standard deviation"), (False, "unit of the column")):
+        model = JacobianPreconditioner(standardize=standardize, random_state=0).fit(*data)
+        assert SensitivityDisplay.from_estimator(model).ax_.get_xlabel() == per + unit
+
+
+@pytest.mark.parametrize("display", [SensitivityDisplay, TopPlaneDisplay, AlignmentDisplay])
+def test_an_ensemble_is_refused_with_its_members(data, display):
+    X, y = data
+    member = SPORFClassifier(5, random_state=0)
+    model = JacobianEnsembleClassifier([("mine", member)], random_state=0)
+    with pytest.raises(NotFittedError):
+        display.from_estimator(model, X, y)
+    model.fit(X, y)
+    with pytest.raises(TypeError, match=r"holds several models.* model\.members_\['mine'\]"):
+        display.from_estimator(model, X, y)
+
+
+def test_an_unfitted_model_is_not_fitted_with_and_without_rows(data):
+    for rows in (data, ()):
+        with pytest.raises(NotFittedError):
+            SensitivityDisplay.from_estimator(SPORFClassifier(2), *rows)

@@ -30,7 +30,7 @@ def data():
 
 
 def evaluate(text, frame):
-    """Whether each row satisfies what was said: the words, computed."""
+    """Evaluate the words of a cut for each row."""
     total, sign, offset = re.fullmatch(r"(.*) (<=|<|>=|>) (\S+)", text).groups()
     terms = re.findall(r"(?:^|([+-]) )?(-?[\d.e-]+ )?([a-z]+)", total)
     value = 0.0
@@ -159,7 +159,7 @@ def test_toggled_levels_are_terms(mixed_table):
     assert "[member is true]" in said
 
 
-def test_paths_end_in_what_the_tree_says():
+def test_paths_end_in_the_trees_prediction():
     X = np.arange(20.0)[:, None]
     model = AxisForestRegressor(1, bootstrap=False, max_depth=2).fit(X, X[:, 0] // 5)
     for value in (2.0, 7.0, 12.0, 19.0):
@@ -168,7 +168,7 @@ def test_paths_end_in_what_the_tree_says():
         assert float(leaf.split(": ")[1]) == model.predict([[value]])[0]
 
 
-def test_boosted_leaves_say_what_they_add(data):
+def test_boosted_leaves_show_their_contribution(data):
     xgboost = pytest.importorskip("xgboost")
     X, y = data
     model = JARFClassifier(xgboost.XGBClassifier(n_estimators=2, n_jobs=1), random_state=0)
@@ -176,7 +176,7 @@ def test_boosted_leaves_say_what_they_add(data):
     assert re.search(r"to the score of [012]$", explain_path(model.fit(X, labels), X[:1], 1)[-1])
 
 
-def test_what_is_refused(data):
+def test_invalid_arguments_are_refused(data):
     X, y = data
     model = SPORFClassifier(2, random_state=0).fit(X, y)
     with pytest.raises(ValueError, match="trees 0 to 1"):

@@ -92,7 +92,7 @@ def test_values_add_up_to_the_prediction(data, model, exact):
 @pytest.mark.parametrize("exact", [True, False])
 @pytest.mark.parametrize("task", ["two classes", "three classes", "poisson"])
 def test_raw_values_add_up_to_the_sums_of_the_trees(data, task, exact):
-    """What shap explains of a booster: log-odds, and logarithms of means."""
+    """shap explains log-odds and logarithms of means."""
     X, y = data
     rounds = {"max_iter": 8, "geometry": "mixed", "random_state": 0, "early_stopping": False}
     if task == "poisson":
@@ -109,7 +109,7 @@ def test_raw_values_add_up_to_the_sums_of_the_trees(data, task, exact):
     assert found.values.shape == ((5, 4, 3) if task == "three classes" else (5, 4))
 
 
-def test_what_raw_values_are_not(data):
+def test_raw_values_differ_from_probabilities(data):
     X, y = data
     with pytest.raises(ValueError, match="output must be 'prediction' or 'raw', got 'odds'"):
         shapley_values(SPORFRegressor(1).fit(X, y), X[:1], X[:2], output="odds")
@@ -160,7 +160,7 @@ def test_the_same_seed_draws_the_same_orders(data):
     np.testing.assert_array_equal(one.values, two.values)
 
 
-def test_what_is_refused(data):
+def test_invalid_arguments_are_refused(data):
     X, y = data
     model = SPORFRegressor(2, random_state=0).fit(X, y)
     with pytest.raises(ValueError, match="at least 2"):

@@ -1,6 +1,7 @@
 import copy
 import re
 import xml.etree.ElementTree as ET
+from html import unescape
 from html.parser import HTMLParser
 
 import pytest
@@ -65,6 +66,40 @@ def test_limits_and_warnings_are_on_the_page(comparison, page):
     assert "Task: classification, because" in page
     assert "Dates, converted to days: day." in page
     assert "2 x 2 folds" in page
+
+
+def test_sentences_are_filled_in(comparison, page):
+    text = unescape(page)
+    levels = comparison.summary["settings"]["budget"]["max_levels"]
+    assert f"with the {levels} most frequent levels each" in text
+    assert "{run" not in text
+    first, second = comparison.summary["directions"]["agreement"]
+    assert f"is {first:.2f} for the first direction and {second:.2f} for the second;" in text
+    assert "This is done 2 times. Scores are means over all parts." in text
+
+
+def test_only_searches_that_were_run_are_described(comparison):
+    summary = copy.deepcopy(comparison.summary)
+    for scores, tuned in (({"RF": 0.5}, False), ({"RF": 0.5, "XGB": 0.5}, True)):
+        summary["scores"] = scores
+        assert ("XGBoost's grid" in unescape(comparison_page(summary))) == tuned
+
+
+def test_numbers_agree_with_their_nouns(comparison):
+    summary = copy.deepcopy(comparison.summary)
+    summary["settings"]["budget"]["repeats"] = 1
+    shares = summary["directions"]["shares"]
+    shares[:] = [0.99] + [0.01 / (len(shares) - 1)] * (len(shares) - 1)
+    text = unescape(comparison_page(summary))
+    assert "This is done once." in text
+    assert f"1 of {len(shares)} accounts for 10 % or more." in text
+
+
+def test_warnings_are_called_warnings_in_the_page_and_in_markdown(comparison, page):
+    assert comparison.summary["warnings"]
+    for text in (unescape(page), comparison_markdown(comparison.summary)):
+        assert "Warning: " in text
+        assert "Beware" not in text
 
 
 def test_markdown_has_every_table_and_no_markup_of_users(comparison):

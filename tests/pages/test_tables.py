@@ -56,7 +56,7 @@ def test_csv_is_tidy(table):
     assert {row["dataset"] for row in rows} == {"adult", "<b>|x", "Mean"}
 
 
-def test_csv_names_are_no_formulas(table):
+def test_csv_names_cannot_be_formulas(table):
     table["rows"][1]["label"] = "=1+1"
     assert "'=1+1" in table_csv(table)
 

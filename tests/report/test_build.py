@@ -40,7 +40,7 @@ def test_the_summary_is_plain_and_whole(summary):
     assert partial == ["covertype"]
 
 
-def test_tables_name_what_the_run_lacks(summary):
+def test_tables_name_missing_results(summary):
     table = summary["experiments"][1]["tables"][0]
     assert any("lacks 16" in note for note in table["notes"])
 

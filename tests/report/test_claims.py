@@ -147,7 +147,7 @@ def test_all_is_well():
     assert {verdict for verdict, _ in own_verdicts(own_study([0.07] * 20, booster=0.01))} == {HOLDS}
 
 
-def test_what_falls_short_is_named():
+def test_missed_goals_are_named():
     gains = [0.07] * 9 + [-0.01] * 6 + [0.07] * 3 + [-0.01] * 2
     found = own_verdicts(own_study(gains, seconds=1.4, simulated=0.86, booster=-0.01))
     expected = [PART, PART, HOLDS, NOT_HERE, PART, PART, NOT_HERE, NOT_HERE, PART, HOLDS]
@@ -159,7 +159,7 @@ def test_what_falls_short_is_named():
     assert "0 of 12" in found[7][1]
 
 
-def test_the_limit_of_the_same_test_rows_is_told():
+def test_the_limit_on_the_same_test_rows_is_reported():
     verdict, evidence = own_verdicts(own_study([0.07] * 20, simulated=0.866, drawn=0.87))[7]
     assert verdict == NOT_HERE  # the goal is the limit itself
     assert "0 of 12" in evidence
@@ -187,7 +187,7 @@ def test_prediction(slow, expected):
     assert ("at most 2.50" in evidence) == bool(slow)
 
 
-# --- verdicts speak of methods that were run ----------------------------------------------------
+# --- verdicts mention only methods that were run ------------------------------------------------
 
 
 def test_claims_about_a_method_that_was_not_run_are_not_tested():

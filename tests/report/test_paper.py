@@ -41,7 +41,7 @@ def test_the_papers_shapes_are_not_always_the_registered_ones():
     ]
 
 
-def test_what_the_paper_does_not_print():
+def test_numbers_missing_from_the_paper():
     assert paper_cell("classification", "iris", "RF") is None
     assert paper_cell("simulation", "halfspace-d10-a15", "RF") is None
     assert paper_reference("simulation") == ""

@@ -1,4 +1,4 @@
-"""Tables, figures and the first sentence of the public yardsticks, from made-up rows."""
+"""Tables, figures and the first sentence of the public yardsticks, from synthetic rows."""
 
 import json
 import re
@@ -82,7 +82,7 @@ def tables(results):
     return {t.id: t for name in (SRBENCH, PMLB) for t in EXPERIMENTS[name].tables(results)}
 
 
-def test_scores_are_medians_beside_the_published_ones(results):
+def test_scores_are_medians_next_to_published_ones(results):
     scores = srbench_scores(results)
     assert [get_dataset(name).label for name in scores.datasets] == REGRESSION
     assert scores.run == ["RF", "JF", "CatBoost"]

@@ -1,4 +1,4 @@
-"""Verdicts and figures of the paper's theory and of sizes, from made-up rows."""
+"""Verdicts and figures of the paper's theory and of sizes, from synthetic rows."""
 
 import pytest
 

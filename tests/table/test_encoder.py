@@ -66,7 +66,7 @@ def test_new_rows():
             "colour": ["green", None],
             "old": [None, True],
             "n": [np.nan, 7.0],  # missing at prediction only: filled
-            "gone": ["text", 3.0],  # never seen, says nothing
+            "gone": ["text", 3.0],  # never seen: carries no information
         }
     )
     new.loc[0, "gone"] = np.nan
@@ -137,7 +137,7 @@ def test_many_levels_become_cross_fitted_target_means():
 
 
 def test_target_means_do_not_leak():
-    """A unique id says nothing about noise, and its encoding must not either."""
+    """A unique id carries no information about noise, and neither may its encoding."""
     frame = pd.DataFrame({"id": [f"{i}" for i in range(500)]})
     y = RNG.normal(size=500)
     _, out = encode(frame, y, random_state=0)
@@ -186,7 +186,7 @@ def test_rows_that_are_not_used_do_not_teach():
     [
         (pd.to_datetime(["2020-01-01", "2021-01-01"]), "dates or times"),
         ([datetime.date(2020, 1, 1), None], "dates or times"),
-        (pd.to_timedelta([1, 2], unit="h"), "dates or times"),
+        (pd.to_timedelta([1, 2], unit="h"), "durations"),
         ([[1], [2]], "list"),
         ([{"a": 1}, {"a": 2}], "dict|nested"),
         ([1 + 2j, 3j], "complex"),
@@ -194,7 +194,7 @@ def test_rows_that_are_not_used_do_not_teach():
         (pd.Series([10**400, 1], dtype=object), "too large"),
     ],
 )
-def test_what_is_no_column_is_refused_by_name(values, match):
+def test_unreadable_columns_are_refused_by_name(values, match):
     with pytest.raises(ValueError, match=match) as error:
         read_columns(pd.DataFrame({"fine": [1, 2], "odd": values}))
     assert "'odd'" in str(error.value)
@@ -204,7 +204,7 @@ def test_what_is_no_column_is_refused_by_name(values, match):
     "values",
     [[[1], [2]], [{"a": 1}, {"a": 2}], [datetime.time(1), None], [datetime.datetime.min] * 2],
 )
-def test_what_is_no_column_in_polars(values):
+def test_unreadable_columns_in_polars(values):
     with pytest.raises(ValueError, match="column 'odd' holds"):
         read_columns(pl.DataFrame({"odd": values}))
 

@@ -178,7 +178,7 @@ def test_unknown_levels_and_missing_values_at_prediction(model):
 
 
 @every
-def test_weights_of_zero_are_no_rows(model):
+def test_rows_of_weight_zero_are_ignored(model):
     weights = np.ones(len(FRAME))
     weights[250:] = 0
     table = fit(model, sample_weight=weights).table_
@@ -188,7 +188,7 @@ def test_weights_of_zero_are_no_rows(model):
 
 
 @every
-def test_what_is_not_supported_says_what_to_do(model):
+def test_unsupported_options_explain_the_fix(model):
     y = LABELS if is_classifier(model) else SIGNAL
     with pytest.raises(ValueError, match="SelectKBest"):
         clone(model).fit(sparse.csr_array((len(y), 10**6)), y)
@@ -208,7 +208,7 @@ def test_what_is_not_supported_says_what_to_do(model):
 
 
 @forests
-def test_directions_are_made_of_numbers_only(model):
+def test_directions_mix_numbers_only(model):
     fitted = fit(model)
     forest, number = fitted.forest_, fitted.table_.is_number
     inner, directions = forest.directions()
@@ -304,7 +304,7 @@ def test_the_toggled_difference_of_a_known_model():
     np.testing.assert_allclose(ejop, [[1, 3], [3, 9]], rtol=1e-8)
 
 
-def test_components_then_what_passes_through():
+def test_components_come_before_columns_that_pass_through():
     model = pre(n_components=2)
     n_plain = (~model.table_.is_number).sum()
     assert model.transform(NEW.drop(columns="town")).shape[1] == 2 + n_plain

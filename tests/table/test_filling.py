@@ -26,7 +26,7 @@ def test_conditional_means_of_a_normal_distribution():
     assert np.all(np.abs(filling.fill(row)[0, gone] - exact) < 0.25 * spread)
 
 
-def test_it_beats_the_median_and_keeps_what_is_there():
+def test_it_beats_the_median_and_keeps_known_values():
     X, _, rng = normal()
     gone = rng.random(X.shape) < 0.2
     holes = np.where(gone, np.nan, X)
@@ -57,7 +57,7 @@ def test_a_row_of_nothing_gets_the_means():
     np.testing.assert_allclose(filled[0], np.nanmean(X, axis=0))
 
 
-def test_forests_see_what_is_not_linear():
+def test_forests_fill_nonlinear_columns():
     rng = np.random.default_rng(0)
     x = rng.normal(size=(2000, 3))
     X = np.column_stack([x, x[:, 0] ** 2, 1e300 * np.abs(x[:, 1])])

@@ -8,7 +8,13 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from jarf import AxisForestClassifier, AxisForestRegressor, JacobianFeatures, JARFRegressor
+from jarf import (
+    AxisForestClassifier,
+    AxisForestRegressor,
+    JacobianFeatures,
+    JARFRegressor,
+    expected_jacobian_outer_product,
+)
 from jarf.export import load, onnx_inputs, save
 from jarf.table import read_columns
 
@@ -40,13 +46,26 @@ def classifier():
     [
         (DAYS, r"datetime64\[\w+\]"),
         (DAYS.tz_localize("UTC"), r"datetime64\[\w+, UTC\]"),
-        (DAYS - DAYS[0], r"timedelta64\[\w+\]"),
     ],
 )
 def test_dates_in_pandas_are_named_in_its_words(regressor, values, shown):
-    message = rf"column 'day' holds dates or times \({shown}\)\. .*dt\.dayofweek"
+    message = rf"column 'day' holds dates or times \({shown}\)\. .*dt\.day_of_week"
     with pytest.raises(ValueError, match=message):
         regressor.fit(FRAME.assign(day=values), Y)
+
+
+def test_durations_in_pandas_are_converted_to_seconds(regressor):
+    message = r"column 'day' holds durations \(timedelta64\[\w+\]\)\. .*dt\.total_seconds\(\)"
+    with pytest.raises(ValueError, match=message):
+        regressor.fit(FRAME.assign(day=DAYS - DAYS[0]), Y)
+
+
+def test_dates_in_polars_are_refused_with_its_methods(regressor):
+    frame = pl.from_pandas(FRAME.assign(day=DAYS))
+    with pytest.raises(ValueError, match=r"holds dates or times .*pl\.col\(name\)\.dt\.year"):
+        regressor.fit(frame, Y)
+    with pytest.raises(ValueError, match=r"holds durations .*pl\.col\(name\)\.dt\.total_seconds"):
+        regressor.fit(frame.with_columns(day=pl.col("day") - DAYS[0]), Y)
 
 
 @pytest.mark.parametrize(
@@ -69,11 +88,30 @@ def test_dates_as_objects(regressor, values):
     ],
 )
 def test_dates_in_arrays_and_lists_are_refused_in_the_same_words(regressor, table):
-    with pytest.raises(ValueError, match="holds dates or times"):
+    with pytest.raises(ValueError, match=r"holds (dates or times|durations)"):
         regressor.fit(table, Y)
     regressor.fit(X, Y)
-    with pytest.raises(ValueError, match="holds dates or times"):
+    with pytest.raises(ValueError, match=r"holds (dates or times|durations)"):
         regressor.predict(table)
+
+
+def test_the_ejop_names_columns_that_hold_no_numbers(regressor):
+    model = regressor.fit(FRAME, Y)
+    for frame in (FRAME.assign(b=DAYS), pl.from_pandas(FRAME.assign(b=DAYS))):
+        with pytest.raises(ValueError, match="column 'b' holds dates or times"):
+            expected_jacobian_outer_product(model, frame)
+    with pytest.raises(ValueError, match=r"column 'b' holds text .*JacobianPreconditioner"):
+        expected_jacobian_outer_product(model, FRAME.assign(b="red"))
+    odd = FRAME.assign(a=FRAME["a"].astype("Float64"))
+    known = expected_jacobian_outer_product(model, FRAME).matrix
+    np.testing.assert_array_equal(expected_jacobian_outer_product(model, odd).matrix, known)
+
+
+def test_text_that_becomes_booleans_is_named_as_such(classifier):
+    flag = pd.Series(X[:, 1] > 0)
+    model = classifier.fit(FRAME.assign(flag=flag.astype(str)), Y > 0)
+    with pytest.raises(ValueError, match="'flag' held text in fit and holds booleans now"):
+        model.predict(FRAME.assign(flag=flag))
 
 
 def test_dates_without_narwhals(regressor, monkeypatch):

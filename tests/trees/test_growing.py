@@ -10,6 +10,7 @@ from jarf.trees import (
     ClassTarget,
     Forest,
     Limits,
+    NewtonTarget,
     ResponseTarget,
     TreePlan,
     bootstrap_counts,
@@ -426,3 +427,32 @@ def test_progress_is_reported_after_every_tenth_of_the_trees():
         progress=lines.append,
     )
     assert lines == [f"{n} of 20 trees" for n in range(2, 21, 2)]
+
+
+@pytest.mark.alone
+def test_threads_inside_a_tree_change_nothing():
+    """150,000 rows of 4 columns are enough work for threads to start."""
+    rows = np.random.default_rng(0).standard_normal((150_000, 4)).astype(np.float32)
+    target = NewtonTarget(-rows[:, 0] * rows[:, 1], np.ones(len(rows)))
+    columns, limits = make_columns(rows), Limits(max_leaf_nodes=16, histogram_from=64)
+    trees = [
+        grow_tree(columns, axes(), target, np.ones(len(rows)), 0, limits, n_threads=n_threads)
+        for n_threads in (1, 2, 5)
+    ]
+    assert len(trees[0].nodes) == 31
+    for tree in trees[1:]:
+        for one, other in zip(trees[0], tree, strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.alone
+def test_growth_with_threads_can_be_stopped():
+    rows = np.zeros((300_000, 4), np.float32)
+    rows[::2] = 1.0
+    target = NewtonTarget(1.0 - 2.0 * rows[:, 0], np.ones(len(rows)))
+    with pytest.raises(engine().Stopped):
+        grow_tree(
+            *(make_columns(rows), axes(), target, np.ones(len(rows)), 0),
+            *(Limits(max_leaf_nodes=4), np.ones(1, np.uint8)),
+            n_threads=3,
+        )

@@ -182,7 +182,7 @@ SHAPES = {
 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("target", TARGETS)
-def test_bins_made_for_a_direction(monkeypatch, target, shape):
+def test_bins_of_a_direction(monkeypatch, target, shape):
     columns, rows = SHAPES[shape](SMALL), np.repeat(np.arange(120), 2)
     columns = np.concatenate([columns, columns[::-1] * 1.01]).astype(np.float32)
     trees = []

@@ -1,4 +1,4 @@
-"""How much of the study a run does: sizes, repeats and trees of each budget."""
+"""Budgets of the study: sizes, repeats and trees of each."""
 
 from __future__ import annotations
 

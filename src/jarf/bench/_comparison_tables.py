@@ -64,11 +64,12 @@ def pair_table(pairs: list[Pair], results: Results, metric: str) -> ResultTable:
         Column("p", label="p alone", better="low"),
     ]
     n = results.frame.groupby("method").size().max()
+    counted = "one pair" if len(pairs) == 1 else f"{len(pairs)} pairs"
     notes = [
-        f"{METRICS[metric][0]}, a positive gain means that the first method is better. Paired over "
+        f"{METRICS[metric][0]}: a positive gain means that the first method is better. Paired over "
         f"{n} splits by the corrected resampled t-test (Nadeau and Bengio 2003), which accounts "
         "for training rows shared between splits; intervals are not corrected for the number of "
-        f"pairs. 'More than noise': p < {LEVEL} after Holm's correction for {len(pairs)} pairs; "
+        f"pairs. 'More than noise': p < {LEVEL} after Holm's correction for {counted}; "
         f"'perhaps': p < {LEVEL} before it."
     ]
     return ResultTable("compare-pairs", "Pair by pair", rows, columns, cells, notes, "pair")

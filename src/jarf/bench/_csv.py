@@ -115,7 +115,7 @@ def _fields(text: str, sep: str) -> list[list[str]]:
     lines = csv.reader(io.StringIO(text, newline=""), delimiter=sep)
     try:
         return [line for line, _ in zip(lines, range(_HEAD_LINES), strict=False) if line]
-    except csv.Error:  # pandas says later what is wrong with the file
+    except csv.Error:  # pandas reports the problem later
         return []
 
 

@@ -128,10 +128,16 @@ def answer(
     nearest = by_names.get(frozenset(order[:2]))
     if nearest is None:
         return [f"{text}. The others share no split with it."]
-    said = [
-        f"{text}, {_size(nearest.test.mean)} better than {_word(order[1])}; the difference is "
-        f"{nearest.verdict} (p = {nearest.p:.2g} after Holm's correction)."
-    ]
+    if nearest.test.mean == 0:
+        said = [
+            f"On this table {_word(best)} and {_word(order[1])} score equally well: {label} "
+            f"{scores[best]:.3f}."
+        ]
+    else:
+        said = [
+            f"{text}, {_size(nearest.test.mean)} better than {_word(order[1])}; the difference is "
+            f"{nearest.verdict} (p = {nearest.p:.2g} after Holm's correction)."
+        ]
     rivals = [by_names.get(frozenset((best, other))) for other in order[2:]]
     for verdict in ("within noise", "perhaps more than noise"):
         close = [_word(p.second) for p in rivals if p is not None and p.verdict == verdict]
@@ -175,6 +181,10 @@ def advice(
     by_names = {frozenset((p.first, p.second)): p for p in pairs}
     close = [m for m in order[1:] if _is_close(by_names.get(frozenset((best, m))))]
     faster = [m for m in close if seconds.get(m, np.inf) < 0.8 * seconds.get(best, 0.0)]
+    same = [m for m in close if by_names[frozenset((best, m))].test.mean == 0]
+    if same:
+        said.append(f"It scores the same as {_listed(same)}.")
+    close = [m for m in close if m not in same]
     if close:
         said.append(
             f"The lead over {_listed(close)} is within noise: "
@@ -218,6 +228,8 @@ def _against(own: str, pair: Pair) -> str:
     ends = sorted((sign * test.low, sign * test.high))
     verb = "gains" if wins else "loses"
     rival = _word(pair.second if wins else pair.first)
+    if test.mean == 0:
+        return f"{_begin(_word(own))} scores the same as {rival}."
     return (
         f"{_begin(_word(own))} {verb} {_size(test.mean)} {'over' if wins else 'against'} {rival} "
         f"(95 % interval {_signed(ends[0])} to {_signed(ends[1])}): {pair.verdict}."

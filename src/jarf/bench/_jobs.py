@@ -185,7 +185,7 @@ def _fit_and_score(method: Method, model: Any, split: Split, setting: Setting) -
 
 
 def _chosen_numbers(model: Any) -> dict[str, int]:
-    """What a forest or a booster of ours chose on held-out rows in addition to its geometry."""
+    """Return the numbers that a forest or booster of ours chose on held-out rows."""
     names = {"min_samples_split": "min_samples_split_", "rounds": "n_iter_"}
     found = {name: getattr(model, attribute, None) for name, attribute in names.items()}
     return {name: int(value) for name, value in found.items() if value is not None}

@@ -32,7 +32,7 @@ TASKS = ("classification", "regression")
 
 @dataclass(frozen=True)
 class Setting:
-    """What a factory may need to know about the fit that it builds an estimator for.
+    """Facts about a fit that a factory may use to build its estimator.
 
     Attributes
     ----------

@@ -24,6 +24,7 @@ class Cleaned:
     notes: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     converted: list[str] = field(default_factory=list)  # lines of code
+    origins: dict[str, str] = field(default_factory=dict)  # parts of dates -> columns of the table
 
 
 def clean_columns(frame: Any) -> Cleaned:
@@ -36,6 +37,7 @@ def clean_columns(frame: Any) -> Cleaned:
     import pandas as pd
 
     kept: dict[str, Any] = {}
+    origins: dict[str, str] = {}
     said = _Said()
     for name in frame.columns:
         for part, column in _typed(name, frame[name], said).items():
@@ -47,7 +49,7 @@ def clean_columns(frame: Any) -> Cleaned:
             elif part in kept or (part != name and part in frame.columns):
                 said.warnings.append(f"{part!r}, a part of a date, is the name of another column")
             else:
-                kept[part] = column
+                kept[part], origins[part] = column, name
                 if part == name and _looks_like_id(name, column):
                     said.warnings.append(
                         f"{name!r} looks like an id or a row number; if it is, {drop_hint([name])}"
@@ -57,6 +59,7 @@ def clean_columns(frame: Any) -> Cleaned:
         said.notes(),
         said.warnings,
         said.code,
+        origins,
     )
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from jarf.bench._csv import CsvFormat
 from jarf.bench._errors import TableError, drop_hint
 from jarf.bench._jobs import versions
-from jarf.bench._own_columns import clean_columns
+from jarf.bench._own_columns import Cleaned, clean_columns
 from jarf.bench._own_leaks import near_copies, target_copies
 from jarf.bench._own_target import class_labels, guess_task, read_target, target_numbers
 from jarf.bench._protocol import cap_rows
@@ -43,7 +43,7 @@ class OwnTable:
     n_rows, n_columns : int
         Size of the whole table, before limits and without the target.
     notes, warnings : list of str
-        Decisions that were made, and possible problems.
+        Decisions, and possible problems.
     recipe : TableRecipe
         How to read the table again.
     """
@@ -61,7 +61,7 @@ class OwnTable:
 
     @property
     def split_key(self) -> str:
-        """What the splits depend on in addition to the seed: the values of the target.
+        """A digest of the target: splits depend on it and on the seed only.
 
         The file's name, the settings and the columns do not matter, so that scores with and without
         a column use the same splits.
@@ -152,11 +152,12 @@ def own_table(
         raise TableError(f"{source.label}: no column is left to predict from")
     copies = target_copies(cleaned.X, labels, task)
     if copies:
+        whole = list(dict.fromkeys(cleaned.origins[name] for name in copies))
         raise TableError(
             f"{', '.join(map(repr, copies))} determines the target {target!r} exactly, as a copy "
-            f"or a recoding of it; leave it out: {drop_hint(copies)}"
+            f"or a recoding of it; leave it out: {drop_hint(whole)}"
         )
-    warnings = [*cleaned.warnings, *_leaks(cleaned.X, labels, task, target)]
+    warnings = [*cleaned.warnings, *_leaks(cleaned, labels, task, target)]
     found = (cleaned.X, labels, len(known), len(wanted))
     cleaned.converted += conversion
     recipe = _recipe(X, source, target, drop, cleaned)
@@ -179,12 +180,13 @@ def _recipe(X: Any, source: Source, target: str, drop: Sequence[str], cleaned: A
     )
 
 
-def _leaks(X: Any, y: np.ndarray, task: str, target: str) -> list[str]:
+def _leaks(cleaned: Cleaned, y: np.ndarray, task: str, target: str) -> list[str]:
     score = "Cohen's kappa" if task == "classification" else "R²"
     return [
         f"{name!r} alone predicts {target!r} almost perfectly ({score} {value:.2f}). If its value "
-        f"is only known once the target is, it leaks the answer: {drop_hint([name])}"
-        for name, value in near_copies(X, y, task).items()
+        "is only known once the target is, it leaks the answer: "
+        f"{drop_hint([cleaned.origins[name]])}"
+        for name, value in near_copies(cleaned.X, y, task).items()
     ]
 
 
@@ -209,10 +211,18 @@ def _target(source: Source, y: Any) -> tuple[str, Any]:
         return target, values.reset_index(drop=True)
     if y not in source.columns:
         close = difflib.get_close_matches(y.lower(), [c.lower() for c in source.columns], n=3)
-        near = [name for name in source.columns if name.lower() in close] or source.columns[:10]
-        raise TableError(
-            f"{source.label} has no column {y!r}. Did you mean {', '.join(map(repr, near))}?"
-        )
+        near = [name for name in source.columns if name.lower() in close]
+        lacks = f"{source.label} has no column {y!r}"
+        if len(source.columns) == 1 and y in source.columns[0]:
+            raise TableError(
+                f"{lacks}, only {source.columns[0]!r}: the separator is another one; choose it "
+                "with --sep, or leave --sep out to have it detected"
+            )
+        if near:
+            raise TableError(f"{lacks}. Did you mean {' or '.join(map(repr, near))}?")
+        shown = ", ".join(map(repr, source.columns[:10]))
+        more = f" and {len(source.columns) - 10} more" if len(source.columns) > 10 else ""
+        raise TableError(f"{lacks}. Its columns are {shown}{more}.")
     return y, source.column(y)
 
 

@@ -1,8 +1,8 @@
 """Common alternatives: extra trees and popular boosters, untuned.
 
 Extra trees get the study's number of trees. A booster's number of rounds is part of its method, so
-each booster keeps its own: LightGBM 500 rounds at rate 0.05 with early stopping, CatBoost and ydf
-their defaults, scikit-learn's its default with early stopping. All get one thread, and no setting
+each booster keeps its own: LightGBM 500 rounds at rate 0.05 with early stopping, CatBoost, ydf and
+scikit-learn their defaults. All get one thread, and no setting
 that would make a fit random or write files.
 """
 

@@ -11,7 +11,7 @@ __all__ = ["Recipe", "TableRecipe", "example_code"]
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a user builds the model of a method.
+    """Code that builds the model of a method.
 
     ``{Kind}`` stands for Classifier or Regressor, ``{trees}`` for the number of trees.
 
@@ -35,7 +35,7 @@ class Recipe:
 
 @dataclass(frozen=True)
 class TableRecipe:
-    """How a user's table was read.
+    """Facts about how a user's table was read.
 
     Attributes
     ----------

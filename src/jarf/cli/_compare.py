@@ -62,9 +62,16 @@ def add_parser(subparsers: Any) -> None:
         "roc_auc, average_precision, "
         "brier, log_loss, ece; for regression r2 (default), rmse",
     )
-    parser.add_argument("--sep", help="separator of a CSV file (default: detected)")
     parser.add_argument(
-        "--decimal", choices=(".", ","), help="decimal sign of a CSV file (default: detected)"
+        "--sep",
+        type=lambda text: "\t" if text == r"\t" else text,
+        help=r"separator of a CSV file, such as ';' or '\t' (default: detected)",
+    )
+    parser.add_argument(
+        "--decimal",
+        choices=(".", ","),
+        metavar="SIGN",
+        help="decimal sign of a CSV file, '.' or ',' (default: detected)",
     )
     parser.add_argument(
         "--encoding", help="encoding of a CSV file, such as cp1252 (default: UTF-8)"

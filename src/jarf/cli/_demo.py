@@ -57,10 +57,11 @@ def run(arguments) -> int:
     for name in ("rows", "trees", "repeats"):
         if getattr(arguments, name) < 1:
             raise ValueError(f"--{name} must be at least 1.")
+    averaged = "one seed" if arguments.repeats == 1 else f"mean of {arguments.repeats} seeds"
     legend = "\n".join(f"{name:4}  {note}" for name, (note, _) in MODELS.items())
     print(
         f"Rotated halfspace, {arguments.features} columns, {arguments.rows} training rows, "
-        f"{arguments.trees} trees, mean of {arguments.repeats} seeds.\n"
+        f"{arguments.trees} trees, {averaged}.\n"
         f"Cohen's kappa on 10,000 fresh rows; no classifier can exceed "
         f"{halfspace_bayes_kappa():.3f} on average.\n\n"
         f"{legend}\ntime  fit time / fit time of RF\n"

@@ -28,7 +28,7 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
         default=os.cpu_count() or 1,
         help="number of concurrent fits (default: all cores)",
     )
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=0, help="seed of splits and models (default 0)")
     parser.add_argument("--retry-errors", action="store_true", help="run failed fits again")
 
 

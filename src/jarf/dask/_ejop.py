@@ -72,7 +72,7 @@ def _summed(learned: Learned, sample: Sample, probes: np.ndarray | None):
 
 
 class _Task:
-    """What a task needs to compute the EJOP of a block."""
+    """The inputs of a task that computes the EJOP of a block."""
 
     def __init__(self, learned: Learned, sample: Sample):
         self.encoding = sample.encoding()

@@ -37,7 +37,7 @@ class Rows(NamedTuple):
 
 @dataclass(frozen=True)
 class Dealing:
-    """How rows become training rows, and how they are divided into groups."""
+    """Conversion of rows to training rows, and their division into groups."""
 
     encoding: Encoding
     classes: np.ndarray

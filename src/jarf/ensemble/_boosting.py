@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, Self
 from warnings import warn
@@ -20,6 +21,7 @@ from jarf._sklearn import (
     check_monotonic_cst,
     fit_context,
 )
+from jarf._threads import threads_with_room
 from jarf.ensemble._base import TreeEnsemble
 from jarf.ensemble._boosting_race import MORE_ROUNDS, Chosen, Racer, Stopping, choose
 from jarf.ensemble._cross_fit import HeldOut
@@ -55,6 +57,8 @@ FOLDS = {0: 5, 500: 3}
 # On held-out rows, the race multiplies the learning rate by at most this factor, up to this rate,
 # and divides the number of rounds by the same factor. The final model uses the original rate.
 COARSE, COARSE_RATE = 3.0, 0.1
+# Attributes that only early stopping sets.
+_FROM_HELD_OUT = ("validation_score_", "validation_rows_", "validation_predictions_")
 
 
 class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
@@ -79,6 +83,8 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
     n_iter_: int
     train_score_: np.ndarray
     validation_score_: np.ndarray
+    validation_rows_: list[np.ndarray]
+    validation_predictions_: np.ndarray
     race_: RaceResult
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
@@ -145,6 +151,8 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
             X, y, weights = np.asfortranarray(X[used]), y[used], weights[used]
         stages = Stages(type(self).__name__, self.verbose)
         self._boost(X, y, weights, more, stages)
+        if not more and hasattr(self, "validation_rows_"):
+            self.validation_rows_ = [np.flatnonzero(used)[rows] for rows in self.validation_rows_]
         self.stage_times_ = stages.times
         return self
 
@@ -168,13 +176,17 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
             n_rounds = self._choose(X, y, weights, seed, stages)
         with stages.stage("surrogates"):
             rows = self._prepare(X, y, weights, [self.geometry_], seed, "final")
-        run = Rounds(rows, self._loss(), self.geometry_, self._round_rules(), seed)
+        n_threads = threads_with_room(self.n_jobs)
+        run = Rounds(
+            rows, self._loss(), self.geometry_, self._round_rules(), seed, n_threads=n_threads
+        )
         if more:
             n_rounds = self._rounds_to_add(run)
         with stages.stage("fit"):
             self._grow(run, n_rounds, stages)
         self.n_iter_ = run.n_rounds
         self.forest_ = self._in_units(run.forest())
+        self._raw_base = run.base  # without the rounding of the units
 
     def _grow(self, run: Rounds, n_rounds: int, stages: Stages) -> None:
         """Grow the final trees and store the loss on the training rows."""
@@ -197,14 +209,15 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
             )
         if self.max_iter == have:
             warn("warm_start=True and max_iter has not grown: no new rounds.", stacklevel=5)
-        run.go_on(self._in_raw_units(self.forest_))
+        before = self._in_raw_units(self.forest_)
+        run.go_on(replace(before, base=getattr(self, "_raw_base", before.base), _checked=None))
         return self.max_iter - have
 
     # --- decisions on held-out rows ----------------------------------------------------------
 
     def _choose(self, X, y, weights, seed: int, stages: Stages) -> int:
         """Set the geometry; return the number of rounds."""
-        for name in ("race_", "validation_score_", "calibration_", "conformal_"):
+        for name in (*_FROM_HELD_OUT, "race_", "calibration_", "conformal_"):
             vars(self).pop(name, None)
         self._keep_errors(None)
         cycles = self._cycles()
@@ -226,11 +239,13 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
         if len(cycles) > 1 and len(X) > RACE_ROWS and stops:
             with stages.stage("early stopping"):
                 chosen = self._contest(X, y, weights, [chosen.cycle], seed, stages) or chosen
+        held_out = self._held_out(chosen)
         if self.calibrate:
-            self._keep_errors(self._held_out(chosen))
+            self._keep_errors(held_out)
         if not stops:
             return self.max_iter
         self.validation_score_ = -chosen.losses
+        self.validation_rows_, self.validation_predictions_ = chosen.rows, held_out.means
         n_rounds = round(MORE_ROUNDS * self._coarse() * chosen.n_rounds)
         return min(self.max_iter, max(1, n_rounds))
 
@@ -246,6 +261,7 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
         self, X, y, weights, cycles: Sequence[Cycle], seed: int, stages: Stages
     ) -> Chosen | None:
         """Run the race, or tune the rounds of one geometry; None if rows cannot be split."""
+        some = np.arange(len(X))
         if len(cycles) > 1 and len(X) > RACE_ROWS:
             some = stream(seed, "race rows").permutation(len(X))[:RACE_ROWS]
             X, y, weights = np.asfortranarray(X[some]), y[some], weights[some]
@@ -257,18 +273,20 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
         loss, measure, coarse = self._loss(), self._measure(), self._coarse()
         rules = self._round_rules(coarse)
         racers = [Racer(cycle, [], np.empty(0)) for cycle in cycles]
+        # Several boosters grow side by side; a single one shares its rounds among the threads.
+        n_threads = 1 if len(splits) * len(cycles) > 1 else threads_with_room(self.n_jobs)
         for number, (learn, score) in enumerate(splits):
             part = f"split {number}"
             rows = self._prepare(X[learn], y[learn], weights[learn], cycles, seed, part)
             scored = Scored(np.ascontiguousarray(X[score]), y[score], weights[score], measure)
             for racer in racers:
-                run = Rounds(rows, self._loss(), racer.cycle, rules, seed, scored)
+                run = Rounds(rows, self._loss(), racer.cycle, rules, seed, scored, n_threads)
                 racer.runs.append(run)
         held_out = np.concatenate([score for _, score in splits])
         for racer in racers:
             racer.shares = np.array([weights[score].sum() for _, score in splits])
         stopping = Stopping(max(1, round(self.max_iter / coarse)), self.n_iter_no_change, self.tol)
-        return choose(
+        chosen = choose(
             racers,
             ScoredRows.of(X[held_out], weights[held_out]),
             stopping,
@@ -276,6 +294,7 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
             self.n_jobs,
             stages.detail,
         )
+        return replace(chosen, rows=[some[score] for _, score in splits])
 
     def _coarse(self) -> float:
         """Return the factor on the learning rate while rows are held out."""

@@ -136,6 +136,8 @@ class Chosen:
     observed : ndarray
         The targets of these rows, in the form the loss expects.
     weights : ndarray of shape (n_scored,)
+    rows : list of ndarray
+        The numbers of these rows, one array per split.
     """
 
     cycle: Cycle
@@ -145,6 +147,7 @@ class Chosen:
     held_out: np.ndarray
     observed: np.ndarray
     weights: np.ndarray
+    rows: list[np.ndarray] = field(default_factory=list)
 
 
 def choose(

@@ -128,7 +128,7 @@ class ConformalResiduals:
             return
         n = int((self.weights > 0).sum())
         raise ValueError(
-            f"{name}={level} cannot be had from the {n} rows that were held out in fit: n rows "
+            f"{name}={level} cannot be reached with the {n} rows that were held out in fit: n rows "
             f"give levels of 1/(n + 1) to n/(n + 1). Choose a level that is less extreme, or fit "
             "on more rows."
         )

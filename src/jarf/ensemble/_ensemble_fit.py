@@ -51,7 +51,7 @@ class Decision:
     members : list of Member
     task : Task
     splits : list of (learn, score)
-        Empty if there are too few rows to hold some out.
+        Empty if there are too few rows to hold some out. A booster's own splits replace them.
     seed : int
     n_jobs : int or None
     clock : Clock
@@ -82,7 +82,7 @@ class Decision:
         ):
             with stages.stage("trial"):
                 self._try()
-        for member in self._by_cost():
+        for member in self._in_order():
             needed = self.estimates.get(member.name, 0.0)
             if any(other.fitted is not None for other in self.members) and (
                 self.clock.left() < needed
@@ -96,11 +96,18 @@ class Decision:
     def _open(self) -> list[Member]:
         return [member for member in self.members if not member.outcome]
 
-    def _by_cost(self) -> list[Member]:
-        """Order members as given, or the cheapest first if time is limited."""
-        if self.clock.limit is None:
-            return self._open()
-        return sorted(self._open(), key=lambda member: self.estimates.get(member.name, 0.0))
+    def _in_order(self) -> list[Member]:
+        """Order members: those that score themselves first, then the cheapest if time is limited.
+
+        The others are scored on the rows that the first one held out.
+        """
+
+        def place(member: Member) -> tuple[bool, float]:
+            limited = self.clock.limit is not None
+            needed = self.estimates.get(member.name, 0.0) if limited else 0.0
+            return not (member.scores_itself and needed < self.clock.left()), needed
+
+        return sorted(self._open(), key=place)
 
     def _try(self) -> None:
         """Fit all members to a few rows, to estimate their loss and fitting time."""
@@ -119,8 +126,8 @@ class Decision:
             before = member.seconds
             model = member.fit(learn, self.seed, self.n_jobs)
             found[member.name] = losses(score.predictions(model, score.X))
-            share = 1.0 + HELD_OUT_SHARE[len(self.splits) > 1]
-            self.estimates[member.name] = (member.seconds - before) * n / n_learn * share
+            scoring = 0.0 if member.scores_itself else HELD_OUT_SHARE[len(self.splits) > 1]
+            self.estimates[member.name] = (member.seconds - before) * n / n_learn * (1.0 + scoring)
         groups = None if self.groups is None else self.groups[scored]
         rows = ScoredRows(score.row_weights, groups)
         best = min(found, key=lambda name: rows.mean(found[name]))
@@ -134,6 +141,11 @@ class Decision:
         """Fit a member to all rows, and predict held-out rows if there is time."""
         before = member.seconds
         member.fit_all(self.task, self.seed, self.n_jobs)
+        if member.scores_itself and not any(len(other.means) for other in self.members):
+            splits = member.take_held_out(len(self.task.y))
+            if splits:
+                self.splits = splits
+                return
         if not self.splits:
             return
         needed = (member.seconds - before) * HELD_OUT_SHARE[len(self.splits) > 1]

@@ -12,6 +12,7 @@ from sklearn.base import clone
 
 from jarf._sklearn import is_classifier, rows_of
 from jarf.ensemble._boosting import JacobianBoosting
+from jarf.ensemble._cross_fit import Split
 from jarf.ensemble._jacobian_base import JacobianForest
 from jarf.ensemble._jacobian_boosting import JacobianBoostingClassifier, JacobianBoostingRegressor
 from jarf.ensemble._jacobian_forest import JacobianForestClassifier, JacobianForestRegressor
@@ -108,7 +109,9 @@ class Member:
         """Fit the final model to all rows."""
         self.fitted = self.fit(task, seed, n_jobs)
 
-    def predict_held_out(self, task: Task, splits, seed: int, n_jobs: int | None) -> None:
+    def predict_held_out(
+        self, task: Task, splits: list[Split], seed: int, n_jobs: int | None
+    ) -> None:
         """Predict the scored rows of every split with a model fitted to its learning rows."""
         light = lighter(self.fitted)
         means: list[np.ndarray] = []
@@ -120,6 +123,21 @@ class Member:
             spreads.append(task.spreads(model, rows))
         self.means = np.concatenate(means)
         self.spreads = None if spreads[0] is None else np.concatenate(spreads)
+
+    @property
+    def scores_itself(self) -> bool:
+        """Whether the fit of this member also predicts rows that it held out."""
+        return isinstance(self.model, JacobianBoosting) and self.model.early_stopping is not False
+
+    def take_held_out(self, n_rows: int) -> list[Split]:
+        """Take over the predictions of held-out rows; return the splits, or none if there are none.
+
+        Boosting held these rows out to choose its geometry and its number of rounds.
+        """
+        folds = getattr(self.fitted, "validation_rows_", [])
+        if folds:
+            self.means = self.fitted.validation_predictions_
+        return [(np.setdiff1d(np.arange(n_rows), rows), rows) for rows in folds]
 
     def _timed(self, model: Any, task: Task, seed: int, n_jobs: int | None) -> Any:
         start = time.perf_counter()

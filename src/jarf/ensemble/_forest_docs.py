@@ -159,8 +159,8 @@ warm_start : bool, default=False
     Keep the trees of the last fit, their geometry and their number of rounds, and add rounds
     until there are ``max_iter``, without early stopping: the trees have seen all rows.
 n_jobs : int, default=None
-    Threads: folds and geometries of the race, surrogates and predictions. The result does not
-    depend on them.
+    Threads: folds and geometries of the race, surrogates, predictions, and the histograms of large
+    nodes when a single booster grows. The result does not depend on them.
 verbose : int, default=0
     0: silent. 1: each stage of the fit with its time, and notes. 2: also the rounds of the race and
     a line per tenth of the boosting rounds. Written to stderr.
@@ -181,6 +181,11 @@ train_score_ : ndarray of shape (n_iter_+1,)
 validation_score_ : ndarray
     With early stopping: the same, or ``scoring``, on the held-out rows, for all rounds that were
     tried at the larger learning rate.
+validation_rows_ : list of ndarray
+    With early stopping: the numbers of the rows that were held out, one array per fold.
+validation_predictions_ : ndarray of shape (n_held_out, n_outputs)
+    Responses, or class probabilities before calibration, that boosters predicted for these rows
+    without having seen them, fold by fold.
 conformal_ : ConformalSets or ConformalResiduals
     What sets or intervals are computed from; not set if no rows were held out.
 monotonic_cst_ : ndarray or None

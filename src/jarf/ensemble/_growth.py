@@ -67,7 +67,7 @@ min_impurity_decrease : as in the estimators
 
 @dataclass(frozen=True, eq=False)
 class Growth:
-    """What the trees of a forest share, whatever rows they are grown on."""
+    """Data that all trees of a forest share, whatever rows they are grown on."""
 
     rules: Rules
     needs_context = False

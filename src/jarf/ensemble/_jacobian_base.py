@@ -28,12 +28,12 @@ from jarf.ensemble._sources import Table, fit_sources
 from jarf.ensemble._stopping import SIZES
 from jarf.trees import Forest, Target, grow_forest, make_columns, stream, tree_seeds
 
-# What "fast" means: the geometry that does best on average without a race.
+# The geometry of "fast": the best one on average without a race.
 FAST = "sparse"
 
 
 class JacobianForest(BaggedForest):
-    """What classifier and regressor share."""
+    """The part that classifier and regressor share."""
 
     geometry: Any
     surrogate_rows: int | None

@@ -395,14 +395,17 @@ default="squared_error"
         return (y - self.response_means_) / self.response_scales_
 
     def _set_units(self, y, weights, loss: Loss) -> None:
-        """Standardise responses to mean 0 and variance 1 if the link allows it."""
+        """Set mean 0 and a variance near 1 for the responses if the link allows it.
+
+        Scales are powers of two, so that scaled leaf values are exact.
+        """
         self.response_means_ = np.zeros(self.n_outputs_)
         self.response_scales_ = np.ones(self.n_outputs_)
         if loss.link != "identity":
             return
         self.response_means_ = np.average(y, axis=0, weights=weights)
         spread = np.sqrt(np.average((y - self.response_means_) ** 2, axis=0, weights=weights))
-        self.response_scales_ = np.where(spread > 0, spread, 1.0)
+        self.response_scales_ = np.exp2(np.round(np.log2(np.where(spread > 0, spread, 1.0))))
 
     def _loss(self) -> Loss:
         return regression_loss(self.loss, self.quantile, self.n_outputs_)

@@ -41,9 +41,10 @@ class JacobianForestClassifier(SetMixin, ForestClassifierMixin, JacobianForest):
         Gradients are taken at every row.
     calibrate : bool, default=True
         Whether to fit the temperature of the probabilities, and the sets of ``predict_set``, on
-        rows that are held out: at most 60 trees of the chosen geometry in each of 4 folds, or on
-        three quarters of the rows from 2,000 on. The trees of the forest see all rows either way,
-        and predicted classes do not depend on it. Below 20 rows nothing is fitted.
+        held-out rows: at most 60 trees of the chosen geometry are grown in each of 4 folds or, in
+        tables of at least 2,000 rows, on three quarters of the rows. The trees of the forest see
+        all rows either way, and predicted classes do not depend on it. With fewer than 20 rows
+        nothing is calibrated.
     max_features : int, float, {"sqrt", "log2"} or None, default="sqrt"
         Number of axes that a node tries.
     <limits>
@@ -171,9 +172,10 @@ class JacobianForestRegressor(IntervalMixin, ForestRegressorMixin, JacobianFores
         Race and surrogates see at most this many random rows (and one of every class); None: all.
         Gradients are taken at every row.
     calibrate : bool, default=True
-        Whether to measure errors on rows that are held out, for ``predict_interval`` and
-        ``predict_quantiles``: at most 60 trees of the chosen geometry in each of 4 folds, or on
-        three quarters of the rows from 2,000 on. Predictions do not depend on it. It needs 20 rows.
+        Whether to measure errors on held-out rows, for ``predict_interval`` and
+        ``predict_quantiles``: at most 60 trees of the chosen geometry are grown in each of 4 folds
+        or, in tables of at least 2,000 rows, on three quarters of the rows. Predictions do not
+        depend on it. It needs 20 rows.
     max_features : int, float, {"sqrt", "log2"} or None, default=1.0
         Number of axes that a node tries.
     <limits>

@@ -1,6 +1,6 @@
 """The race: choose the geometry on held-out rows, whose labels no surrogate saw.
 
-The out-of-bag score of an aligned forest is not honest, because its directions have seen every
+The out-of-bag score of an aligned forest is biased, because its directions have seen every
 training label. So the rows are split: surrogates and small pilot forests learn from one part, and
 the pilots are scored on the other. Plain axes take part in every race and win unless they are
 clearly beaten. If rows are few, folds take turns (cross-fitting).

@@ -177,6 +177,8 @@ class Rounds:
     seed : int
     scored : Scored, default=None
         Held-out rows.
+    n_threads : int, default=1
+        Threads that share the work of a round. The result does not depend on them.
     """
 
     def __init__(
@@ -187,9 +189,10 @@ class Rounds:
         rules: RoundRules,
         seed: int,
         scored: Scored | None = None,
+        n_threads: int = 1,
     ):
         self.rows, self.loss, self.cycle, self.rules = rows, loss, cycle, rules
-        self.seed = seed
+        self.seed, self.n_threads = seed, n_threads
         self.base = loss.base(rows.y, rows.weights)
         self.raw = np.tile(self.base, (len(rows.X), 1))
         self.scored = scored
@@ -275,6 +278,7 @@ class Rounds:
                 self.rules.limits,
                 self.stop,
                 keep_leaves=True,
+                n_threads=self.n_threads,
             )
             self._add(self._finished(tree, steps, weights))
 
@@ -328,7 +332,7 @@ class Rounds:
         if self.loss.n_raw > 1:
             target = surrogate_target(self.rows.y, self.loss.n_raw * (self.rows.y.ndim == 1))
             output = target.observed_outputs()
-        blocks = forest_gradients(new, X, output, differences, 1)
+        blocks = forest_gradients(new, X, output, differences, self.n_threads)
         found = np.concatenate([block[:, 0] for block in blocks]) * table.scale
         self._own = found if self._own is None else self._own + found
         self._n_own = len(self.trees)
@@ -363,8 +367,8 @@ class Rounds:
         inside = tree.leaves >= 0
         self.raw[inside] += tree.values[tree.nodes["left"][tree.leaves[inside]]]
         if len(left_out):
-            self.raw[left_out] += alone.sums(self.rows.X[left_out], 1)
+            self.raw[left_out] += alone.sums(self.rows.X[left_out], self.n_threads)
         if self.scored is not None:
-            self.scored_raw += alone.sums(self.scored.X, 1)
+            self.scored_raw += alone.sums(self.scored.X, self.n_threads)
             self.scored_losses.append(self.scored.loss(self.loss, self.scored_raw))
         self.trees.append(tree._replace(leaves=tree.leaves[:0]))

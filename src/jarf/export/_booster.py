@@ -58,7 +58,7 @@ def checked_booster(content: bytes, classifies: bool) -> bytes:
     """
     whole = json.loads(content, parse_constant=_refuse)
     _check_keys(whole, {"learner", "version"})
-    require(_integers(whole["version"], 3), "XGBoost's version is none")
+    require(_integers(whole["version"], 3), "XGBoost's version is missing or invalid")
     learner = whole["learner"]
     _check_keys(
         learner,
@@ -66,7 +66,7 @@ def checked_booster(content: bytes, classifies: bool) -> bytes:
         {"attributes", "feature_names", "feature_types"},
     )
     for name in ("feature_names", "feature_types"):
-        require(learner.get(name, []) == [], "XGBoost's columns have names of their own")
+        require(learner.get(name, []) == [], "XGBoost's columns have unexpected names")
     n_features, n_groups, scores = _check_facts(learner["learner_model_param"])
     _check_objective(learner["objective"], classifies, n_groups, scores)
     largest = _check_model(learner["gradient_booster"], n_features, n_groups)
@@ -84,7 +84,7 @@ def _refuse(name: str) -> None:
 
 def _check_keys(value: Any, needed: set[str], allowed: set[str] | None = None) -> None:
     fine = isinstance(value, dict) and needed <= set(value) <= needed | (allowed or set())
-    require(fine, "XGBoost's JSON has other fields than it should have")
+    require(fine, "XGBoost's JSON has unexpected fields")
 
 
 def _check_texts(value: Any) -> None:
@@ -103,7 +103,8 @@ def _check_objective(found: Any, classifies: bool, n_groups: int, scores: np.nda
     if not isinstance(name, str) or name not in known:
         kind = "classifier" if classifies else "regressor"
         raise UnsoundFile(
-            f"XGBoost's objective {name!r} is none of a {kind} that is kept: {', '.join(known)}"
+            f"XGBoost's objective {name!r} is not supported for a {kind}; supported: "
+            f"{', '.join(known)}"
         )
     settings = known[name]
     _check_keys(found, {"name"}, {settings} if settings else set())
@@ -115,7 +116,7 @@ def _check_objective(found: Any, classifies: bool, n_groups: int, scores: np.nda
         require(fine, "XGBoost's settings are wrong")
     many = name == "multi:softprob"
     fits = not many or int(values.get("num_class", "0")) == n_groups
-    require(fits and many == (n_groups > 1), "XGBoost's objective is of other classes")
+    require(fits and many == (n_groups > 1), "XGBoost's objective does not match the classes")
     inside = (scores > 0).all() and (name in _POSITIVE or (scores < 1).all())
     free = name not in (*_LOGISTIC, *_POSITIVE)
     require(free or inside, "XGBoost's base score is outside the range of its objective")
@@ -125,7 +126,7 @@ def _known_attributes(attributes: Any, model: dict[str, Any]) -> dict[str, str]:
     """Keep the attributes that XGBoost reads; the best round, if any, must be one of its rounds."""
     _check_texts(attributes)
     best, n_rounds = attributes.get("best_iteration", "0"), len(model["iteration_indptr"]) - 1
-    require(0 <= int(best) < max(1, n_rounds), "XGBoost's best round is none of its rounds")
+    require(0 <= int(best) < max(1, n_rounds), "XGBoost's best round is out of range")
     kept = ("best_iteration", "best_score", "scikit_learn")
     return {name: attributes[name] for name in kept if name in attributes}
 
@@ -135,7 +136,7 @@ def _check_facts(facts: dict[str, Any]) -> tuple[int, int, np.ndarray]:
     _check_keys(facts, known, {"boost_from_average", "num_target"})
     _check_texts(facts)
     n_features, n_groups = int(facts["num_feature"]), max(1, int(facts["num_class"]))
-    require(n_features > 0 and n_groups <= 2**16, "XGBoost's model is of no columns")
+    require(n_features > 0 and n_groups <= 2**16, "XGBoost's model has no columns")
     require(facts.get("num_target", "1") == "1", "XGBoost's model has several targets")
     require(facts.get("boost_from_average", "1") in ("0", "1"), "XGBoost's settings are wrong")
     scores = np.atleast_1d(np.array(json.loads(facts["base_score"]), dtype=np.float64))
@@ -159,11 +160,13 @@ def _check_model(booster: dict[str, Any], n_features: int, n_groups: int) -> np.
     _check_texts(settings)
     _check_keys(settings, {"num_parallel_tree", "num_trees"})
     fine = int(settings["num_trees"]) == len(trees) and int(settings["num_parallel_tree"]) > 0
-    require(fine and _integers(groups, len(trees)), "XGBoost's trees are not as many as it says")
-    require(all(0 <= group < n_groups for group in groups), "XGBoost's tree is of no class")
+    require(
+        fine and _integers(groups, len(trees)), "XGBoost's number of trees does not match its trees"
+    )
+    require(all(0 <= group < n_groups for group in groups), "XGBoost's tree belongs to no class")
     fine = isinstance(rounds, list) and _integers(rounds, len(rounds)) and sorted(rounds) == rounds
     fine = fine and len(rounds) > 0 and rounds[0] == 0 and rounds[-1] == len(trees)
-    require(fine, "XGBoost's rounds are not those of its trees")
+    require(fine, "XGBoost's rounds do not match its trees")
     largest = np.zeros(n_groups)
     for number, tree in enumerate(trees):
         largest[groups[number]] += _check_tree(tree, number, n_features)
@@ -173,14 +176,14 @@ def _check_model(booster: dict[str, Any], n_features: int, n_groups: int) -> np.
 def _check_tree(tree: dict[str, Any], number: int, n_features: int) -> float:
     """Check one tree; return its largest absolute leaf value."""
     _check_keys(tree, {*_INTEGERS, *_FLAGS, *_NUMBERS, *_EMPTY, "id", "tree_param"})
-    require(type(tree["id"]) is int and tree["id"] == number, "XGBoost's tree has another number")
+    require(type(tree["id"]) is int and tree["id"] == number, "XGBoost's tree has the wrong number")
     require(all(tree[name] == [] for name in _EMPTY), "XGBoost's tree has categories")
     facts = tree["tree_param"]
     _check_texts(facts)
     _check_keys(facts, {"num_deleted", "num_feature", "num_nodes", "size_leaf_vector"})
     n_nodes = int(facts["num_nodes"])
     require(facts["size_leaf_vector"] in ("0", "1"), "XGBoost's leaf has several values")
-    require(int(facts["num_feature"]) == n_features, "XGBoost's tree is of other columns")
+    require(int(facts["num_feature"]) == n_features, "XGBoost's tree does not match the columns")
     require(0 <= int(facts["num_deleted"]) < n_nodes, "XGBoost's tree has no nodes")
     for name in (*_INTEGERS, *_FLAGS):
         require(_integers(tree[name], n_nodes), f"XGBoost's tree has wrong {name}")
@@ -190,7 +193,7 @@ def _check_tree(tree: dict[str, Any], number: int, n_features: int) -> float:
         require(fine, f"XGBoost's tree has wrong {name}")
         tree[name] = values.tolist()
     require(not any(tree["split_type"]), "XGBoost's tree splits categories")
-    require(set(tree["default_left"]) <= {0, 1}, "XGBoost's tree has a third side")
+    require(set(tree["default_left"]) <= {0, 1}, "XGBoost's tree has an invalid default direction")
     _check_nodes(n_features, *(np.array(tree[name], dtype=np.int64) for name in _INTEGERS))
     leaves = np.array(tree["left_children"]) == -1
     return float(np.abs(np.array(tree["split_conditions"])[leaves]).max(initial=0.0))
@@ -203,5 +206,8 @@ def _check_nodes(n_features: int, left, right, parents, feature) -> None:
     inner = np.flatnonzero(~leaf)
     above = (parents[left[inner]] == inner) & (parents[right[inner]] == inner)
     known = ((parents >= 0) & (parents < len(leaf))) | (parents == NO_PARENT)
-    require(above.all() and known.all(), "XGBoost's node has another parent")
-    require(((feature >= 0) & (feature < n_features)).all(), "XGBoost cuts a missing column")
+    require(above.all() and known.all(), "XGBoost's node has the wrong parent")
+    require(
+        ((feature >= 0) & (feature < n_features)).all(),
+        "XGBoost cuts along a column that does not exist",
+    )

@@ -117,7 +117,7 @@ def check_shares(values: np.ndarray, what: str) -> None:
 def check_forest(forest: Forest) -> None:
     """Check the engine's arrays."""
     nodes, values = forest.nodes, forest.values
-    require(nodes.dtype == NODE and nodes.ndim == 1, "the forest's nodes have another shape")
+    require(nodes.dtype == NODE and nodes.ndim == 1, "the forest's nodes have the wrong fields")
     require(len(nodes) > 0, "the forest has no nodes")
     for name in ("roots", "starts", "features"):
         require(getattr(forest, name).dtype == np.int32, f"the forest's {name} are not int32")
@@ -131,7 +131,7 @@ def check_forest(forest: Forest) -> None:
     n_projections = len(forest.starts) - 1
     require(
         (feature < forest.n_features).all() and (-2 - feature < n_projections).all(),
-        "a cut is along a column or a projection that is not there",
+        "a cut is along a column or a projection that does not exist",
     )
     require(not np.isnan(nodes["threshold"][~leaf]).any(), "a threshold is not a number")
     starts = forest.starts
@@ -139,7 +139,7 @@ def check_forest(forest: Forest) -> None:
     require(fine and (starts[1:] > starts[:-1]).all(), "projections overlap or are empty")
     require(len(forest.features) == len(forest.loadings), "loadings without a column")
     inside = (forest.features >= 0) & (forest.features < forest.n_features)
-    require(inside.all(), "a loading is of a column that is not there")
+    require(inside.all(), "a loading belongs to a column that does not exist")
     weighed = (forest.weights >= 0).all() and (forest.weights[forest.roots] > 0).all()
     require(weighed, "a tree without weight")
     pure = forest.n_pure in (0, values.shape[1]) and forest.n_pure <= len(values)

@@ -132,12 +132,15 @@ class _ForestKind(Kind):
     def make(self, state: dict[str, Any]) -> Forest:
         words = state["nodes"]
         fine = isinstance(words, np.ndarray) and words.dtype == np.int32 and words.ndim == 2
-        require(fine and words.shape[1] == 4, "the forest's nodes have another shape")
+        require(fine and words.shape[1] == 4, "the forest's nodes have the wrong fields")
         return super().make({**state, "nodes": nodes_of_words(words)})
 
 
 def _check_low_rank(matrix: LowRankPreconditioner) -> None:
-    require(matrix.factor.shape[1] == len(matrix.diagonal), "H's factor is of other columns")
+    require(
+        matrix.factor.shape[1] == len(matrix.diagonal),
+        "H's factor does not match the columns of the table",
+    )
     require(np.isfinite(matrix.factor.data).all(), "H's factor is not finite")
 
 
@@ -149,7 +152,7 @@ def _check_ejop(ejop: EJOP) -> None:
 def _check_learned(learned: Learned) -> None:
     names = ("mean", "scale", "std", "low", "high", "steps", "moves", "toggled")
     sizes = {len(getattr(learned, name)) for name in names}
-    require(len(sizes) == 1, "what was learned is of several tables")
+    require(len(sizes) == 1, "the learned arrays belong to different tables")
     require((learned.scale != 0).all(), "a learned scale is 0")
 
 
@@ -192,7 +195,7 @@ def _check_blended(model: Any) -> None:
     fine = all(isinstance(w, float) and 0 <= w <= 1 for w in weights.values())
     require(fine and abs(sum(weights.values()) - 1) < 1e-9, "the members' weights are wrong")
     kept = {name for name, weight in weights.items() if weight > 0}
-    require(kept == set(members) and len(kept) > 0, "members and weights are not the same")
+    require(kept == set(members) and len(kept) > 0, "members and weights do not match")
 
 
 def _check_calibration(calibration: ours.Calibration) -> None:
@@ -200,25 +203,25 @@ def _check_calibration(calibration: ours.Calibration) -> None:
     require(fine, "a temperature is not positive")
     pairs = (calibration.log_loss, calibration.calibration_error)
     fine = all(len(pair) == 2 and all(isinstance(v, float) for v in pair) for pair in pairs)
-    require(fine, "a calibration has other losses")
+    require(fine, "a calibration has the wrong number of losses")
 
 
 def _check_residuals(residuals: ours.ConformalResiduals) -> None:
     fits = residuals.scores.shape == (len(residuals.weights), len(residuals.floors))
-    require(fits, "residuals of other rows or outputs")
+    require(fits, "residuals do not match the rows or outputs")
     _check_weights(residuals.weights)
     require((residuals.floors > 0).all(), "a floor of spreads is not positive")
 
 
 def _check_sets(sets: ours.ConformalSets) -> None:
-    require(len(sets.scores) == len(sets.weights), "scores of other rows")
+    require(len(sets.scores) == len(sets.weights), "scores do not match the rows")
     _check_weights(sets.weights)
 
 
 def _check_machine(machine: KernelMachine) -> None:
     fits = len(machine.anchors) == len(machine.coefficients) > 0
     fits = fits and machine.coefficients.shape[1] == len(machine.centre)
-    require(fits, "anchors and coefficients of a kernel machine are not as many")
+    require(fits, "anchors and coefficients of a kernel machine differ in number")
     root = machine.root
     fits = root is None or root.shape[1] == machine.anchors.shape[1]
     require(fits and 0 < machine.bandwidth < np.inf, "the metric of a kernel machine is wrong")
@@ -229,9 +232,12 @@ def _check_kernel(model: Any) -> None:
     d, machine = model.table_.n_encoded, model.machine_
     sizes = {len(model.mean_), len(model.scale_), len(model.sensitivities_)}
     sizes.add(len(machine.anchors[0] if machine.root is None else machine.root))
-    require(sizes == {d} and (model.scale_ != 0).all(), "the kernel machine is of other columns")
+    require(
+        sizes == {d} and (model.scale_ != 0).all(),
+        "the kernel machine does not match the columns of the table",
+    )
     width = len(model.classes_) if hasattr(model, "classes_") else 1
-    require(len(machine.centre) == width, "the kernel machine is of other classes")
+    require(len(machine.centre) == width, "the kernel machine does not match the classes")
 
 
 def _check_weights(weights: np.ndarray) -> None:
@@ -242,37 +248,41 @@ def _check_grown(model: Any) -> None:
     check_names(model)
     _check_held_out(model)
     fine = all(isinstance(entry, ours.Geometry) for entry in getattr(model, "geometries_", ()))
-    require(fine, "a geometry is none")
+    require(fine, "a geometry is missing or invalid")
 
 
 def _check_held_out(model: Any) -> None:
     """Check that calibration and conformal scores are those of the estimator's task."""
     conformal = getattr(model, "conformal_", None)
     wanted = ours.ConformalSets if hasattr(model, "classes_") else ours.ConformalResiduals
-    require(conformal is None or isinstance(conformal, wanted), "held-out rows of another task")
+    require(
+        conformal is None or isinstance(conformal, wanted), "held-out rows belong to another task"
+    )
     n_outputs = getattr(model, "n_outputs_", 1)
     if isinstance(conformal, ours.ConformalResiduals):
-        require(len(conformal.floors) == n_outputs, "residuals of other outputs")
+        require(len(conformal.floors) == n_outputs, "residuals do not match the outputs")
 
 
 def _check_boosted(model: Any) -> None:
     _check_grown(model)
     fine = hasattr(model, "classes_") == hasattr(model, "calibration_")
     require(fine, "classes or their calibration are missing")
-    require(model.n_iter_ == model.forest_.n_trees, "rounds and trees are not as many")
+    require(model.n_iter_ == model.forest_.n_trees, "rounds and trees differ in number")
     signs = getattr(model, "monotonic_cst_", None)
     fine = signs is None or (signs.dtype == np.int8 and len(signs) == model.table_.n_encoded)
-    require(fine, "the monotone constraints are of other columns")
+    require(fine, "the monotone constraints do not match the columns of the table")
     units = [getattr(model, name, None) for name in ("response_means_", "response_scales_")]
     n_outputs = 0 if hasattr(model, "classes_") else model.n_outputs_
     fine = all((0 if unit is None else len(unit)) == n_outputs for unit in units)
-    require(fine, "the units of the responses are of other outputs")
+    require(fine, "the units of the responses do not match the outputs")
     require(units[1] is None or (units[1] > 0).all(), "a unit of the responses is 0")
 
 
 def _check_per_tree(forest: ours.PerTreeForest) -> None:
-    require(len(forest.maps_) == len(forest.trees_) > 0, "maps and trees are not as many")
-    require(all(isinstance(linear, LinearMap) for linear in forest.maps_), "a map is none")
+    require(len(forest.maps_) == len(forest.trees_) > 0, "maps and trees differ in number")
+    require(
+        all(isinstance(linear, LinearMap) for linear in forest.maps_), "a map is missing or invalid"
+    )
 
 
 def _estimators() -> list[Kind]:
@@ -363,7 +373,7 @@ def _check_features(model: Any) -> None:
     check_names(model)
     d = model.table_.n_encoded
     sizes = {len(model.mean_), len(model.scale_), len(model.directions_)}
-    require(sizes == {d} and (model.scale_ != 0).all(), "directions of other columns")
+    require(sizes == {d} and (model.scale_ != 0).all(), "directions do not match the columns")
 
 
 def _sklearn() -> list[Kind]:

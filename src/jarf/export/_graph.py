@@ -13,7 +13,7 @@ IR_VERSION = 8
 
 
 def import_onnx() -> Any:
-    """Import onnx, or raise an error that says how to install it."""
+    """Import onnx, or raise an error that explains how to install it."""
     try:
         import onnx
     except ImportError as error:

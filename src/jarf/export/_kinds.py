@@ -60,7 +60,7 @@ class Kind:
 
     def check_state(self, state: dict[str, Any]) -> None:
         name = self.cls.__name__
-        require(not set(state) - set(self.fields), f"{name} has attributes that it never has")
+        require(not set(state) - set(self.fields), f"{name} has unexpected attributes")
         absent = set(self.fields) - set(state) - self.optional
         require(not absent, f"{name} has no {min(absent, default='')}")
         for key, value in state.items():
@@ -120,11 +120,12 @@ class EstimatorKind(Kind):
 _WAYS_OUT = {
     "Pipeline": "Pass its last step, pipeline[-1], and apply the preceding steps yourself. The "
     "estimators of this library accept raw tables: they need no scaler, encoder or imputer.",
-    "CalibratedClassifierCV": "It holds one model per fold: pass "
-    "calibrated.calibrated_classifiers_[k].estimator for each k and average their calibrated "
-    "probabilities yourself; or fit one model and store its calibration separately.",
-    "GridSearchCV": "Hand over its best_estimator_.",
-    "RandomizedSearchCV": "Hand over its best_estimator_.",
+    "CalibratedClassifierCV": "The Jacobian forest, boosting, kernel machine and ensemble are "
+    "calibrated by default: fit one of them without this wrapper. It holds one model per fold; "
+    "to keep it, pass calibrated.calibrated_classifiers_[k].estimator for each k and average "
+    "their calibrated probabilities yourself.",
+    "GridSearchCV": "Pass its best_estimator_.",
+    "RandomizedSearchCV": "Pass its best_estimator_.",
     "TransformedTargetRegressor": "Pass its regressor_ and invert the transformation yourself.",
 }
 
@@ -140,13 +141,13 @@ def check_names(model: Any) -> None:
     """Check names and classes against the number of columns and outputs."""
     names = getattr(model, "feature_names_in_", None)
     fine = names is None or len(names) == model.n_features_in_
-    require(fine, "the names of the columns are not as many as the columns")
+    require(fine, "the number of column names does not match the number of columns")
     classes = getattr(model, "classes_", None)
     if classes is not None and len(set(classes.tolist())) != len(classes):
-        raise UnsoundFile("a class has two places")
+        raise UnsoundFile("a class label occurs twice")
     n_classes = getattr(model, "n_classes_", None)
     fine = n_classes is None or (classes is not None and n_classes == len(classes))
-    require(fine, "the classes are not as many as it says")
+    require(fine, "the number of classes does not match the classes")
 
 
 def as_int64(values: Any) -> np.ndarray:

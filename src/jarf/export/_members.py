@@ -98,7 +98,7 @@ def read_members(stream: Any, budget: Budget, sha256: str | None = None):
     """
     if sha256 is not None:
         if hashlib.file_digest(stream, "sha256").hexdigest() != sha256.lower():
-            raise UnsoundFile("its SHA-256 is not the one that was asked for")
+            raise UnsoundFile("its SHA-256 does not match the one that was passed")
         stream.seek(0)
     with zipfile.ZipFile(stream) as archive:
         infos = archive.infolist()
@@ -115,7 +115,7 @@ def read_members(stream: Any, budget: Budget, sha256: str | None = None):
             )
         names = [info.filename for info in infos]
         if len(set(names)) < len(names) or MANIFEST not in names:
-            raise UnsoundFile("it has no manifest, or two members of one name")
+            raise UnsoundFile("it has no manifest, or two members with the same name")
         text = _read(archive, MANIFEST, archive.getinfo(MANIFEST).file_size)
         if _digest(text).encode() != archive.comment:
             raise UnsoundFile("its manifest was changed")
@@ -139,7 +139,7 @@ def _check_header(manifest: Any, names: set[str]) -> None:
             f"its format is version {manifest.get('version')}, this library reads {VERSION}"
         )
     if set(manifest["members"]) != names:
-        raise UnsoundFile("its members are not those of its manifest")
+        raise UnsoundFile("its members do not match its manifest")
 
 
 def _read(archive: zipfile.ZipFile, name: str, size: int) -> bytes:

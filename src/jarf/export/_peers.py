@@ -38,7 +38,8 @@ class ForestKind(EstimatorKind):
             states = [tree.tree_.__getstate__() for tree in value.estimators_]
             nodes = np.concatenate([part["nodes"] for part in states])
             require(
-                set(nodes.dtype.names or ()) == set(_NODE_FIELDS), "trees of another scikit-learn"
+                set(nodes.dtype.names or ()) == set(_NODE_FIELDS),
+                "trees of another version of scikit-learn",
             )
             state["trees"] = {
                 "sizes": as_int64([part["node_count"] for part in states]),
@@ -119,10 +120,13 @@ def _checked_depths(nodes: np.ndarray, sizes: np.ndarray, n_features: int) -> np
     check_children(left, right, leaf, starts, "forest")
     require((leaf == (nodes["right_child"] == -1)).all(), "a node has one child")
     feature = nodes["feature"][~leaf]
-    require(((feature >= 0) & (feature < n_features)).all(), "a cut is along a missing column")
+    require(
+        ((feature >= 0) & (feature < n_features)).all(),
+        "a cut is along a column that does not exist",
+    )
     require((nodes["feature"][leaf] == -2).all(), "a leaf is cut")
     require(not np.isnan(nodes["threshold"]).any(), "a threshold is not a number")
-    require((nodes["missing_go_to_left"] <= 1).all(), "missing values go to a third side")
+    require((nodes["missing_go_to_left"] <= 1).all(), "missing values have an invalid direction")
     weights, impurity = nodes["weighted_n_node_samples"], nodes["impurity"]
     weighed = np.isfinite(weights).all() and (weights >= 0).all() and (weights[starts] > 0).all()
     require(weighed and (nodes["n_node_samples"] >= 0).all(), "a tree without rows")

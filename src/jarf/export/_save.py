@@ -84,7 +84,10 @@ def save(model, path) -> str:
     refuse_wrapper(model, "saved")
     check_is_fitted(model)
     if describe(model) is None:
-        raise TypeError(f"{type(model).__name__} is not an estimator that a model file can hold.")
+        raise TypeError(
+            f"{type(model).__name__} is not an estimator of this library, and a model file holds "
+            "only these. Save other models with the tools of their own library, or with skops."
+        )
     for name, member in getattr(model, "members_", {}).items():
         if describe(member) is None:
             raise TypeError(
@@ -142,7 +145,10 @@ def _check_sound(model: Any) -> None:
     """Check that the parts of a loaded estimator fit together, and predict once."""
     require(hasattr(model, "n_features_in_"), "it holds no fitted estimator")
     table = model.table_
-    require(len(table.fill_values_) == model.n_features_in_, "the table has other columns")
+    require(
+        len(table.fill_values_) == model.n_features_in_,
+        "the table does not match the model's columns",
+    )
     if isinstance(model, JacobianEnsembleClassifier | JacobianEnsembleRegressor):
         _check_members(model)
         return
@@ -156,7 +162,7 @@ def _check_sound(model: Any) -> None:
         n_outputs = getattr(model, "n_outputs_", 1)
         n_outputs = len(model.classes_) if hasattr(model, "classes_") else n_outputs
         found = answers(model, np.zeros((1, table.n_encoded)))
-        require(found.shape == (1, n_outputs), "its outputs are not those of its classes")
+        require(found.shape == (1, n_outputs), "its outputs do not match its classes")
         require(np.isfinite(found).all(), "its predictions are not finite")
         if hasattr(model, "classes_"):
             check_shares(found, "its predictions")
@@ -170,22 +176,25 @@ def _check_members(model: Any) -> None:
         require(hasattr(member, "table_"), "a member is not fitted")
         nested = isinstance(member, JacobianEnsembleClassifier | JacobianEnsembleRegressor)
         require(not nested, "an ensemble within an ensemble")
-        require(is_classifier(member) == classifies, "a member is of another task")
-        require(member.n_features_in_ == model.n_features_in_, "a member is of other columns")
+        require(is_classifier(member) == classifies, "a member belongs to another task")
+        require(
+            member.n_features_in_ == model.n_features_in_,
+            "a member does not match the columns of the table",
+        )
         _check_sound(member)
         if classifies:
             codes = np.arange(len(model.classes_))  # members see numbers of classes
             fine = member.classes_.dtype.kind in "iu" and np.isin(member.classes_, codes).all()
-            require(fine, "a member is of other classes")
+            require(fine, "a member does not match the classes")
 
 
 def _check_forest_model(model: Any) -> None:
     n_outputs = model.table_.n_encoded
     fits = len(model.table_.fill_values_) == model.n_features_in_
-    require(fits, "the table has other columns")
+    require(fits, "the table does not match the model's columns")
     require(
         model.forest_.n_features == n_outputs == len(model.feature_scales_),
-        "the forest is of other columns",
+        "the forest does not match the columns of the table",
     )
     require(is_classifier(model) == hasattr(model, "classes_"), "classes are missing, or too many")
     if isinstance(model, JacobianBoostingClassifier | JacobianBoostingRegressor):
@@ -201,7 +210,7 @@ def _check_boosted_trees(model: Any) -> None:
         links = ("logit",) if len(model.classes_) == 2 else ("softmax",)
     require(forest.link in links and not forest.averaged, "the trees are not boosted")
     width = len(model.classes_) if is_classifier(model) else model.n_outputs_
-    require(forest.n_outputs == width, "the trees are of other classes")
+    require(forest.n_outputs == width, "the trees do not match the classes")
     check_sums(forest)
 
 
@@ -210,7 +219,7 @@ def _check_bagged_trees(model: Any) -> None:
     require(plain and not np.any(model.forest_.base), "the forest is not bagged")
     values = model.forest_.values
     width = len(model.classes_) if is_classifier(model) else getattr(model, "n_outputs_", 0)
-    require(values.shape[1] == width, "the forest is of other classes")
+    require(values.shape[1] == width, "the forest does not match the classes")
     if is_classifier(model):
         check_shares(values, "the forest")
 
@@ -222,14 +231,16 @@ def _check_mapped(model: Any) -> None:
     n_outputs = mapping.table_.n_encoded
     learned, linear = mapping.learned_, mapping.map_
     sizes = {len(learned.mean), len(linear.mean)}
-    require(sizes == {n_outputs}, "the map is of other columns")
+    require(sizes == {n_outputs}, "the map does not match the columns of the table")
     require(linear.matrix is not None, "the map has no matrix")
     ejop = mapping.ejop_.total if isinstance(mapping.ejop_, EJOP) else mapping.ejop_.factor
-    require(ejop.shape[1] == n_outputs, "the EJOP is of other columns")
-    require(mapping.preconditioner_.shape[0] == n_outputs, "H is of other columns")
+    require(ejop.shape[1] == n_outputs, "the EJOP does not match the columns of the table")
+    require(
+        mapping.preconditioner_.shape[0] == n_outputs, "H does not match the columns of the table"
+    )
     if not jarf_model:
         return
-    require(model.table_.n_encoded == n_outputs, "the map is of another table")
+    require(model.table_.n_encoded == n_outputs, "the map belongs to another table")
     require(is_classifier(model) == hasattr(model, "classes_"), "classes are missing, or too many")
     mapping.table_ = model.table_
     final = model.estimator_
@@ -239,7 +250,7 @@ def _check_mapped(model: Any) -> None:
         ensembles = final.trees_
         widths |= {own.matrix.shape[1] for own in final.maps_}
         fits = all(len(own.mean) == n_outputs for own in final.maps_)
-        require(fits, "a tree's map is of other columns")
+        require(fits, "a tree's map does not match the columns of the table")
     for ensemble in ensembles:
         require(not isinstance(ensemble, JARFClassifier | JARFRegressor), "JARF within JARF")
         if isinstance(ensemble, TreeEnsemble):
@@ -247,6 +258,6 @@ def _check_mapped(model: Any) -> None:
         if is_classifier(model):
             codes = np.arange(len(model.classes_))  # JARF hands its ensemble numbers of classes
             found = getattr(ensemble, "classes_", codes)
-            require(np.isin(found, codes).all(), "the final ensemble is of other classes")
+            require(np.isin(found, codes).all(), "the final ensemble does not match the classes")
     widths |= {ensemble.n_features_in_ for ensemble in ensembles}
-    require(len(widths) == 1, "the final ensemble is of another width")
+    require(len(widths) == 1, "the final ensemble expects another number of columns")

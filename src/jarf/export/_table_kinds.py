@@ -76,13 +76,13 @@ class _TableKind(Kind):
 def _check_filled(table: TableEncoder) -> None:
     filling = table.filling_
     fits = filling is None or len(filling.mean) == len(table.number_columns_)
-    require(fits, "the filling is of other columns")
+    require(fits, "the filling does not match the columns of the table")
 
 
 def _check_numbers(part: Numbers) -> None:
-    require(part.kind in ("number", "level"), "a column of no kind")
+    require(part.kind in ("number", "level"), "a column of unknown kind")
     require(np.isfinite(part.fill), "a fill value is not a number")
-    require(not part.has_apart or np.isfinite(part.apart), "a missing value is set nowhere")
+    require(not part.has_apart or np.isfinite(part.apart), "missing values have no replacement")
 
 
 def _check_levels(levels: Levels) -> None:
@@ -95,7 +95,7 @@ def _check_levels(levels: Levels) -> None:
 def _check_means(part: TargetMeans) -> None:
     shape = (len(part.levels) + 1, len(part.class_names))
     fits = part.means.shape == shape and shape[1] > 0
-    require(fits, "target means are not as many as levels")
+    require(fits, "target means and levels differ in number")
     require(all(isinstance(name, str) for name in part.class_names), "a class without a name")
 
 
@@ -111,4 +111,7 @@ def _check_forest_fill(filling: ForestFill) -> None:
     d = len(filling.mean)
     for j, forest in filling.forests.items():
         fine = isinstance(j, int) and 0 <= j < d and isinstance(forest, ExtraTreesRegressor)
-        require(fine and forest.n_features_in_ == d - 1, "a filling forest is of other columns")
+        require(
+            fine and forest.n_features_in_ == d - 1,
+            "a filling forest does not match the columns of the table",
+        )

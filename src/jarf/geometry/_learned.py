@@ -1,4 +1,4 @@
-"""What a preconditioner learns from a sample of rows before it computes gradients."""
+"""The part of a preconditioner that is learned from a sample of rows before gradients."""
 
 from __future__ import annotations
 

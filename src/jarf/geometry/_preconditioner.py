@@ -387,12 +387,12 @@ class JacobianPreconditioner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
 
     @property
     def mean_(self) -> np.ndarray:
-        """What ``standardize`` subtracts."""
+        """The means that ``standardize`` subtracts."""
         return self.learned_.mean
 
     @property
     def scale_(self) -> np.ndarray:
-        """What ``standardize`` divides by."""
+        """The standard deviations that ``standardize`` divides by."""
         return self.learned_.scale
 
     @property

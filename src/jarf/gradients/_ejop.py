@@ -13,6 +13,7 @@ from jarf.gradients._outer_products import add_outer_products
 from jarf.gradients._probes import difference_steps
 from jarf.gradients._wide import WIDE_FROM, WideEJOP
 from jarf.surrogate import check_surrogate, thaw
+from jarf.table import check_numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,6 +169,7 @@ def expected_jacobian_outer_product(
     check_is_fitted(thaw(model))
     classification = is_classifier(thaw(model))
     check_surrogate(model, classification)
+    check_numbers(X)
     X = check_array(X, dtype=[np.float64, np.float32], input_name="X")
     if classification and outputs == "observed":
         if y is None:

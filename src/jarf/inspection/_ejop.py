@@ -33,7 +33,7 @@ class _EJOPDisplay(Display):
             Whose EJOP to draw instead.
         ax : matplotlib axes, default=None
         **kwargs : dict
-            Handed on to ``plot``.
+            Passed to ``plot``.
 
         Returns
         -------
@@ -51,7 +51,7 @@ class _EJOPDisplay(Display):
         feature_names : list of str, default=None
         ax : matplotlib axes, default=None
         **kwargs : dict
-            Handed on to ``plot``.
+            Passed to ``plot``.
 
         Returns
         -------
@@ -228,13 +228,20 @@ class EJOPLoadingsDisplay(_EJOPDisplay):
 
 
 class SensitivityDisplay(_EJOPDisplay):
-    """Root mean square difference quotient along each original column: ``sqrt(diag(EJOP))``.
+    """Sensitivity of the model's output to each original column.
 
-    This is a slope of the model's output over the length of a step, per standard deviation of the
-    column (unless the preconditioner was fitted with ``standardize=False``). Short steps also
-    measure the small jumps of a forest along columns of noise. To rank columns, use steps of one
-    standard deviation: ``JacobianPreconditioner(step=1.0)``. Squares of the encoded columns of a
-    column are added.
+    For a preconditioner, JARF or a given EJOP, this is the root mean square derivative,
+    ``sqrt(diag(EJOP))``: a slope over the length of a step, per standard deviation of the column
+    (unless the preconditioner was fitted with ``standardize=False``). The short steps of the
+    paper's rule also measure the small jumps of a forest along columns of noise, and the standard
+    deviation of a column with outliers is much larger than a step. To rank columns, use steps of
+    one standard deviation: ``JacobianPreconditioner(step=1.0)``.
+
+    For other models, it is the root mean square change over a step of one standard deviation: the
+    robust one (1.48 times the median absolute deviation) if that is smaller. Where the next value
+    of a column is further away, the step is longer and the change is scaled.
+
+    Squares of the encoded columns of a column are added.
 
     Categories have no derivative. They are drawn without a bar, as "not differentiated", unless the
     preconditioner was fitted with ``categorical="toggle"``, which compares the model's output with
@@ -245,6 +252,8 @@ class SensitivityDisplay(_EJOPDisplay):
     sensitivities : ndarray of shape (n_features,)
         NaN for columns that were not differentiated.
     feature_names : ndarray of str
+    label : str, default="root mean square derivative"
+        What the sensitivities measure: the label of the horizontal axis.
 
     Attributes
     ----------
@@ -261,13 +270,14 @@ class SensitivityDisplay(_EJOPDisplay):
     array([2., 1.])
     """
 
-    def __init__(self, sensitivities, feature_names):
+    def __init__(self, sensitivities, feature_names, *, label="root mean square derivative"):
+        self.label = label
         self.sensitivities = np.asarray(sensitivities, dtype=np.float64)
         self.feature_names = np.asarray(feature_names, dtype=object)
 
     @classmethod
     def _of(cls, facts: EJOPFacts):
-        return cls(facts.sensitivities, facts.column_names)
+        return cls(facts.sensitivities, facts.column_names, label=facts.sensitivity_label)
 
     def plot(self, ax=None, *, n_features=20):
         """Draw the largest sensitivities as bars, and columns without one last.
@@ -298,7 +308,7 @@ class SensitivityDisplay(_EJOPDisplay):
             )
         ax.set_yticks(range(len(order)), self.feature_names[order])
         ax.invert_yaxis()
-        ax.set_xlabel("root mean square derivative")
+        ax.set_xlabel(self.label)
         ax.set_title("Sensitivity of the columns", fontsize="medium")
         ax.grid(axis="x", alpha=0.3)
         return self

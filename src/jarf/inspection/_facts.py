@@ -17,6 +17,7 @@ from jarf.gradients import (
     column_std,
     difference_steps,
     gradient_blocks,
+    robust_scale,
     sum_blocks,
 )
 from jarf.inspection._models import (
@@ -26,6 +27,7 @@ from jarf.inspection._models import (
     column_names,
     encode,
     preconditioner_of,
+    refuse_ensemble,
 )
 from jarf.inspection._words import number_text
 from jarf.table import TableEncoder
@@ -54,6 +56,8 @@ class EJOPFacts:
     column_names : ndarray of str
     sensitivities : ndarray of shape (n_columns,)
         NaN for columns that were not differentiated.
+    sensitivity_label : str
+        What the sensitivities measure, as the label of an axis.
 
     Examples
     --------
@@ -73,6 +77,7 @@ class EJOPFacts:
     names: np.ndarray
     column_names: np.ndarray
     sensitivities: np.ndarray
+    sensitivity_label: str = "root mean square derivative"
 
     def direction_text(self, k: int, n_terms: int = 3) -> str:
         """Name the largest loadings of an eigenvector."""
@@ -107,12 +112,14 @@ def facts_of(estimator: Any, X=None, y=None, preconditioner=None) -> EJOPFacts:
     if isinstance(estimator, JacobianPreconditioner) or hasattr(estimator, "preconditioner_"):
         return _of_preconditioner(preconditioner_of(estimator))
     name = type(estimator).__name__
+    refuse_ensemble(estimator)
     if not isinstance(estimator, MODELS):
         raise TypeError(
             f"{name} is not a model of this library. For any other model, compute the EJOP with "
             "jarf.expected_jacobian_outer_product(model, X, y) and draw it with the display's "
             "from_ejop."
         )
+    check_model(estimator)
     if X is None:
         raise TypeError(
             f"{name} holds no EJOP. Pass X and y to differentiate the model itself, or a fitted "
@@ -137,7 +144,7 @@ def facts_of_ejop(ejop: Any, feature_names=None) -> EJOPFacts:
     return _facts(whole, every, np.zeros(d), np.ones(d), kept, kept, sensitivities)
 
 
-def _facts(ejop, mixed, mean, scale, names, columns, sensitivities) -> EJOPFacts:
+def _facts(ejop, mixed, mean, scale, names, columns, sensitivities, **label: str) -> EJOPFacts:
     """Describe an EJOP over all encoded columns, of which some are mixed."""
     if isinstance(ejop, WideEJOP):
         values, vectors = leading_spectrum(ejop, N_LEADING)
@@ -154,12 +161,14 @@ def _facts(ejop, mixed, mean, scale, names, columns, sensitivities) -> EJOPFacts
         names=names[mixed],
         column_names=columns,
         sensitivities=sensitivities,
+        **label,
     )
 
 
 def _of_preconditioner(model: JacobianPreconditioner) -> EJOPFacts:
     columns = column_names(model)
     names = model.table_.get_feature_names_out(columns)
+    unit = "standard deviation" if model.standardize else "unit of the column"
     return _facts(
         model.ejop_,
         np.flatnonzero(model.learned_.moves),
@@ -168,6 +177,7 @@ def _of_preconditioner(model: JacobianPreconditioner) -> EJOPFacts:
         names,
         columns,
         _known_only(model.feature_sensitivities_, model.table_, model.learned_.moves),
+        sensitivity_label=f"root mean square derivative per {unit}",
     )
 
 
@@ -202,7 +212,6 @@ class _Numbers(RegressorMixin, _OnMatrix):
 
 def _of_model(model: Any, X, y) -> EJOPFacts:
     """Differentiate a forest with respect to its numeric columns, at evenly spaced rows."""
-    check_model(model)
     matrix = encode(model, X).astype(np.float64)
     moves = model.table_.is_number
     std = column_std(matrix)
@@ -223,7 +232,19 @@ def _of_model(model: Any, X, y) -> EJOPFacts:
     ejop = sum_blocks(blocks, matrix.shape[1]).rescaled(scale)
     columns = column_names(model)
     names = model.table_.get_feature_names_out(columns)
-    squares = np.maximum(ejop.diagonal(), 0.0)
+    # A slope times one standard deviation: the robust one if that is smaller, so that outliers do
+    # not multiply the slope by a distance that few rows are apart.
+    typical = np.minimum(robust_scale(matrix), scale) / scale
+    squares = np.maximum(ejop.diagonal(), 0.0) * typical**2
     sensitivities = _known_only(np.sqrt(model.table_.per_column(squares)), model.table_, moves)
     mixed = np.flatnonzero(moves)
-    return _facts(ejop, mixed, column_mean(matrix), scale, names, columns, sensitivities)
+    return _facts(
+        ejop,
+        mixed,
+        column_mean(matrix),
+        scale,
+        names,
+        columns,
+        sensitivities,
+        sensitivity_label="root mean square change per standard deviation",
+    )

@@ -9,6 +9,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from jarf._sklearn import is_classifier
 from jarf.ensemble import (
+    JacobianEnsembleClassifier,
+    JacobianEnsembleRegressor,
     JacobianKernelClassifier,
     JacobianKernelRegressor,
     JARFClassifier,
@@ -19,17 +21,30 @@ from jarf.geometry import JacobianPreconditioner
 from jarf.table import Column, checked_table, read_columns, read_table
 
 KERNELS = (JacobianKernelClassifier, JacobianKernelRegressor)
+ENSEMBLES = (JacobianEnsembleClassifier, JacobianEnsembleRegressor)
 MODELS = (TreeEnsemble, *KERNELS, JARFClassifier, JARFRegressor)
 
 
 def check_model(model: Any) -> None:
     """Reject anything but a fitted predictor of this library."""
+    refuse_ensemble(model)
     if not isinstance(model, MODELS):
         raise TypeError(
-            "Expected a model of this library (JARF, an oblique forest, a Jacobian forest or "
-            f"Jacobian boosting), got {type(model).__name__}."
+            "Expected a model of this library (JARF, a forest, Jacobian boosting or a kernel "
+            f"machine), got {type(model).__name__}."
         )
     check_is_fitted(model)
+
+
+def refuse_ensemble(model: Any) -> None:
+    """Reject an ensemble where a single model is needed, and name its members."""
+    if isinstance(model, ENSEMBLES):
+        check_is_fitted(model)
+        members = " or ".join(f"model.members_[{name!r}]" for name in model.members_)
+        raise TypeError(
+            f"{type(model).__name__} holds several models, but one is needed here. Pass a member: "
+            f"{members}."
+        )
 
 
 def column_names(model: Any) -> np.ndarray:

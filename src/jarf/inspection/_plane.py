@@ -94,7 +94,7 @@ class TopPlaneDisplay(Display):
             Rows to average predictions over at each point.
         ax : matplotlib axes, default=None
         **kwargs : dict
-            Handed on to ``plot``.
+            Passed to ``plot``.
 
         Returns
         -------

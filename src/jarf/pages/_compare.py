@@ -76,7 +76,7 @@ def _lead(summary: dict[str, Any]) -> str:
     if rest:
         html += f"<p>{escape(' '.join(rest))}</p>"
     for warning in summary["warnings"]:
-        html += f'<p class="warning">Beware: {escape(warning)}.</p>'
+        html += f'<p class="warning">Warning: {escape(warning)}.</p>'
     return html + f'<p class="soft">{escape(_protocol(summary))}</p>'
 
 
@@ -121,21 +121,23 @@ def _what_matters(summary: dict[str, Any]) -> list[str]:
     else:
         shares = found["shares"]
         few = sum(share >= 0.1 for share in shares)
+        account = "accounts for 10 % or more" if few == 1 else "account for 10 % or more each"
         said.append(
             "A direction is a weighted sum of the numeric columns; the strongest are those along "
             "which a forest's prediction changes most. Here the first direction accounts for "
             f"{100 * shares[0]:.0f} % of the total (the trace of the EJOP of the "
             f"{len(found['columns'])} numeric columns), the first two "
-            f"{100 * sum(shares[:2]):.0f} %; {few} of {len(shares)} account for 10 % or more each. "
+            f"{100 * sum(shares[:2]):.0f} %; {few} of {len(shares)} {account}. "
             f"They were estimated on the {found['n_rows']:,} training rows of the first split."
         )
         if found["agreement"]:
             first, second = found["agreement"]
             said.append(
-                f"Between estimates from two halves of these rows, the cosine is "
-                f"{first:.2f}, the second to {second:.2f} for the second (1 means the same "
-                "direction). Do not interpret a direction whose cosine is low. A high cosine shows "
-                "that a direction is not due to chance, not that it is causal."
+                "The directions were also estimated on two halves of these rows. The cosine "
+                f"between the two estimates is {first:.2f} for the first direction and "
+                f"{second:.2f} for the second; 1 means the same direction. Do not interpret a "
+                "direction whose cosine is low. A high cosine shows that a direction is not due to "
+                "chance, not that it is causal."
             )
     if found.get("not_differentiated"):
         names = ", ".join(found["not_differentiated"])
@@ -150,7 +152,8 @@ def _cut_words(summary: dict[str, Any]) -> list[str]:
     return [
         f"The best single cut across a direction ({rotated['loadings']}) removes "
         f"{100 * rotated['worth']:.1f} % of the {unit} of the test rows; the best cut of a single "
-        f"column, number or category, is {axis['words']} and removes {100 * axis['worth']:.1f} %.",
+        f"column, number or category, is '{axis['words']}' and removes "
+        f"{100 * axis['worth']:.1f} %.",
         f"In the units of the table the rotated cut is: {rotated['words']}.",
     ]
 
@@ -159,7 +162,7 @@ def _remarks(summary: dict[str, Any]) -> list[str]:
     return [
         *summary["notes"],
         *summary["left_out"],
-        *(f"Beware: {w}." for w in summary["warnings"]),
+        *(f"Warning: {w}." for w in summary["warnings"]),
     ]
 
 
@@ -192,11 +195,16 @@ def _how(summary: dict[str, Any]) -> str:
     text = (
         "Folds are stratified in classification and the same for every method. Encoders, scalers, "
         "imputers, maps and grid searches see the training rows of a split only. Numeric columns "
-        "are "
-        "standardised with medians for missing values; categories, and numeric columns with two "
-        "values, are one-hot encoded, with the {run['max_levels']} most frequent levels each. "
-        "XGBoost's grid is searched "
-        f"inside every training part, on at most {run['tune_rows']:,} rows in {run['tune_folds']} "
-        "folds. The other methods use their default settings. Every fit runs on one thread."
+        "are standardised, with medians for missing values; categories, and numeric columns with "
+        f"two values, are one-hot encoded, with the {run['max_levels']} most frequent levels each. "
     )
+    if "XGB" in summary["scores"]:
+        text += (
+            "XGBoost's grid is searched inside every training part, on at most "
+            f"{run['tune_rows']:,} rows in {run['tune_folds']} folds. The other methods use their "
+            "default settings. "
+        )
+    else:
+        text += "The methods use their default settings. "
+    text += "Every fit runs on one thread."
     return f"<p>{escape(text)}</p><pre>{escape(json.dumps(summary['settings'], indent=1))}</pre>"

@@ -25,7 +25,7 @@ def next_steps(summary: dict[str, Any]) -> list[str]:
             "every score here too optimistic."
         )
     if summary["code"]:
-        said.append("This code fits it on all rows of the table:")
+        said.append("The code below fits this method on all rows of the table:")
     elif summary["advice"][0].startswith("Use "):
         said.append("It is a method of your own: fit it on all rows as usual.")
     return said
@@ -46,6 +46,8 @@ def glossary_terms(summary: dict[str, Any]) -> list[tuple[str, str]]:
         (method["name"], _sentence(method["note"] or "a method that you registered"))
         for method in summary["methods"]
     ]
+    times = run.get("repeats", 1)
+    repeats = "This is done once." if times == 1 else f"This is done {times} times."
     classifies = summary["table"]["task"] == "classification"
     metric = (
         "Cohen's kappa: agreement between predicted and true classes beyond chance. 0 is chance "
@@ -59,8 +61,7 @@ def glossary_terms(summary: dict[str, Any]) -> list[tuple[str, str]]:
         (
             "split",
             f"The rows are divided at random into {run.get('folds', 'several')} parts; each part "
-            "is predicted by models fitted on the others. With "
-            f"{run.get('repeats', 'several')} such random divisions, scores are means over all "
+            f"is predicted by models fitted on the others. {repeats} Scores are means over all "
             "parts.",
         ),
         ("score", metric),

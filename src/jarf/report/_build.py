@@ -264,7 +264,7 @@ def _page(summary: dict[str, Any], painters: dict[str, Painter], first: Painter 
 
 
 def _first(summary: dict[str, Any], painter: Painter | None) -> str:
-    """What the page begins with: accuracy and time on public tables, in a sentence and drawn."""
+    """Return the start of the page: accuracy and time on public tables, as text and figure."""
     if painter is None:
         return ""
     return f"<p>{escape(summary['headline'])}</p>{figure_html(painter)}"

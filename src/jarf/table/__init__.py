@@ -7,7 +7,7 @@ from jarf.table._filling import N_FOREST_SWEEPS, N_SWEEPS, ForestFill, LinearFil
 from jarf.table._input import fit_table, read_table, share_table, take_tables
 from jarf.table._parts import Levels, Numbers, OneHot, Ordered, Part, TargetMeans
 from jarf.table._reading import read_columns
-from jarf.table._refusals import checked_table, refuse_dask
+from jarf.table._refusals import check_numbers, checked_table, refuse_dask
 from jarf.table._target import encode_classes
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "TargetMeans",
     "as_levels",
     "as_numbers",
+    "check_numbers",
     "checked_table",
     "encode_classes",
     "fit_table",

@@ -14,9 +14,13 @@ import numpy as np
 
 _DATES = (date, datetime, time, timedelta, np.datetime64, np.timedelta64)
 _DATE_HINT = (
-    "Turn it into numbers that mean something for the task, such as the year, the month, the day "
-    "of the week (in pandas: X[name].dt.year, .dt.month, .dt.dayofweek) or the days since a date; "
-    "or drop it."
+    "Convert it to numbers, such as the year, the month, the day of the week (in pandas: "
+    "X[name].dt.year, .dt.month, .dt.day_of_week; in polars: pl.col(name).dt.year(), .dt.month(), "
+    ".dt.weekday()) or the days since a date; or drop it."
+)
+_DURATION_HINT = (
+    "Convert it to a number (in pandas: X[name].dt.total_seconds(); in polars: "
+    "pl.col(name).dt.total_seconds()), or drop it."
 )
 _MISSING_TYPES = ("NAType", "NaTType")
 _PANDAS_DATES = ("Period",)
@@ -81,8 +85,10 @@ def _is_odd(value) -> bool:
 
 
 def refuse_dates(label: str, dtype: Any = None) -> None:
-    """Raise the error for dates and times, in a column or in all of them."""
+    """Raise the error for dates, times and durations, in a column or in all of them."""
     kind = "" if dtype is None else f" ({dtype})"
+    if getattr(dtype, "kind", "") == "m" or str(dtype).lower().startswith("duration"):
+        raise ValueError(f"The {label} holds durations{kind}. {_DURATION_HINT}")
     raise ValueError(f"The {label} holds dates or times{kind}. {_DATE_HINT}")
 
 

@@ -14,7 +14,7 @@ from jarf.table._encoder import TableEncoder
 from jarf.table._reading import read_columns
 from jarf.table._refusals import check_sparse, check_table, check_target, refuse_date_columns
 
-# A sparse matrix of at most this many entries, zeros counted, is made dense: 0.5 GB of float32.
+# Sparse matrices of at most this many entries, zeros counted, become dense: 0.5 GB of float32.
 MOST_DENSE = 2**27
 
 
@@ -222,8 +222,8 @@ def _as_table(X, dtype, order: str):
 def _dense(X, dtype, order: str) -> np.ndarray:
     if math.prod(X.shape) > MOST_DENSE:
         raise ValueError(
-            f"X is a sparse matrix of shape {X.shape}. Directions mix columns, so it is made "
-            f"dense, and that is done up to {MOST_DENSE:,} entries, zeros counted. Keep fewer "
+            f"X is a sparse matrix of shape {X.shape}. Directions mix columns, so it is converted "
+            f"to a dense one, up to {MOST_DENSE:,} entries, zeros counted. Keep fewer "
             "columns (scikit-learn's SelectKBest or TruncatedSVD), predict fewer rows at a time, "
             "or call toarray() if there is enough memory."
         )

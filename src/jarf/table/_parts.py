@@ -139,9 +139,9 @@ class Levels:
     def encode(self, column: Column) -> np.ndarray:
         """Return codes of the levels, -1 for an unknown one."""
         if self.text and column.kind in ("number", "flag") and not np.isnan(column.values).all():
+            now = "booleans" if column.kind == "flag" else "numbers"
             raise ValueError(
-                f"The {column.label} held text in fit and holds numbers now. Give it the same "
-                "type in both."
+                f"The {column.label} held text in fit and holds {now} now. Convert it back to text."
             )
         codes = self.codes
         found = [codes.get(level, -1) for level in as_levels(column)]

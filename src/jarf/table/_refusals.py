@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from jarf.table._columns import is_frame, is_missing, refuse_dates, refuse_same_names
+from jarf.table._reading import read_columns
 
 
 def check_table(X: Any) -> None:
@@ -62,6 +63,22 @@ def refuse_date_columns(X: Any) -> None:
     for name, dtype in X.dtypes.items() if hasattr(X, "iloc") else ():
         if getattr(dtype, "kind", "") in "mM":
             refuse_dates(f"column {name!r}", dtype)
+
+
+def check_numbers(X: Any) -> None:
+    """Reject dates, text and categories in a DataFrame or array that must hold numbers."""
+    check_table(X)
+    if not is_frame(X):
+        return
+    if hasattr(X, "iloc"):
+        X = X.loc[:, [getattr(dtype, "kind", "O") not in "fiub" for dtype in X.dtypes]]
+    for column in read_columns(X):
+        if column.kind == "category":
+            raise ValueError(
+                f"The {column.label} holds text or categories, but only numbers can be "
+                "differentiated here. Encode it, drop it, or use JacobianPreconditioner, which "
+                "reads tables with categories."
+            )
 
 
 def check_sparse(X: Any) -> None:

@@ -20,7 +20,7 @@ from jarf.trees._forest import Forest, GrownTree, nodes_of_words
 from jarf.trees._targets import NewtonTarget, Target
 
 # Node sizes from which histograms are used instead of sorting: of a column, whose bins exist, and
-# of any candidate, with bins made for it in the node.
+# of any candidate, in bins computed for it in the node.
 HISTOGRAM_FROM = 1024
 SAMPLE_FROM = 256
 # Rows of a bootstrap sample drawn at a time: every thread holds what it draws.
@@ -54,7 +54,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class TreePlan:
-    """What one tree sees and tries.
+    """The columns, proposal and sample of one tree.
 
     Parameters
     ----------
@@ -126,20 +126,31 @@ def grow_tree(
     stop: np.ndarray | None = None,
     *,
     keep_leaves: bool = False,
+    n_threads: int = 1,
 ) -> GrownTree:
-    """Grow one tree; rows with zero weight are ignored."""
+    """Grow one tree; rows with zero weight are ignored.
+
+    Threads share the histograms of large nodes. The result does not depend on their number.
+    """
     stop = np.zeros(1, np.uint8) if stop is None else stop
-    grow = _grower(target, limits, stop, keep_leaves)
+    grow = _grower(target, limits, stop, keep_leaves, n_threads)
     return grow(columns, proposal, weights, seed)
 
 
-def _grower(target: Target | NewtonTarget, limits: Limits, stop: np.ndarray, keep_leaves: bool):
+def _grower(
+    target: Target | NewtonTarget,
+    limits: Limits,
+    stop: np.ndarray,
+    keep_leaves: bool,
+    n_threads: int = 1,
+):
     """Return ``grow(columns, proposal, weights, seed)``; target and limits cross once."""
     crossing, limited = target.crossing(), limits.crossing()
 
     def grow(columns: Columns, proposal: Any, weights: np.ndarray, seed: int) -> GrownTree:
         grown = engine().grow_tree(
-            columns.crossing, proposal, crossing, weights, int(seed), limited, keep_leaves, stop
+            *(columns.crossing, proposal, crossing, weights, int(seed), limited, keep_leaves),
+            *(stop, n_threads),
         )
         tree = GrownTree._make(grown)
         tree = tree._replace(

@@ -47,7 +47,7 @@ def _rotate(word: int, by: int) -> int:
 
 
 class NodeView(NamedTuple):
-    """What a proposal may look at in a node."""
+    """The data of a node that a proposal may use."""
 
     X: np.ndarray  # (n_node_rows, n_features), float32
     memory: int

@@ -1,4 +1,4 @@
-"""The search along one direction of ``native/`` in plain Python: exact, or by bins made for it."""
+"""The search along one direction of ``native/`` in plain Python: exact, or in computed bins."""
 
 from __future__ import annotations
 

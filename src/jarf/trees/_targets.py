@@ -1,4 +1,4 @@
-"""What trees are grown to predict: classes, responses, or the Newton steps of boosting.
+"""Targets of trees: classes, responses, or the Newton steps of boosting.
 
 Each target makes an object of the engine that crosses the border as it is (``crossing``).
 """

@@ -308,8 +308,8 @@ class _Grower:
         self.leaves[rows] = node
 
 
-def grow_tree(columns, proposal, target, weights, seed, limits, keep_leaves, stop):
-    """Grow one tree: see ``native/grower.hpp``."""
+def grow_tree(columns, proposal, target, weights, seed, limits, keep_leaves, stop, n_threads):
+    """Grow one tree: see ``native/grower.hpp``. It always uses one thread."""
     made = proposal.make(len(columns.values))
     grower = _Grower(columns, made, copy(target), weights, seed, limits)
     grow = grower.depth_first if limits.max_leaf_nodes is None else grower.best_first

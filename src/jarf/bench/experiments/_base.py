@@ -22,7 +22,7 @@ __all__ = ["Cell", "Column", "Experiment", "Facts", "Plan", "ResultTable", "Resu
 
 @dataclass(frozen=True)
 class Facts:
-    """What planning needs to know about a loaded dataset."""
+    """Facts about a loaded dataset that planning needs."""
 
     n_rows: int
     one_hot: bool
@@ -31,7 +31,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class Plan:
-    """What was requested for a run."""
+    """The options of a run."""
 
     budget: Budget
     facts: Mapping[str, Facts]
@@ -365,7 +365,7 @@ class Results:
         return np.array(values, dtype=float).reshape(len(datasets), len(methods))
 
     def extras(self, dataset: str, method: str, name: str, variant: str = "") -> list[Any]:
-        """What ``inspect`` stored under a name, one entry per split."""
+        """Return the values that ``inspect`` stored under a name, one entry per split."""
         return [
             row.extra[name]
             for row in self.rows
