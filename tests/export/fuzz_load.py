@@ -17,9 +17,11 @@ import hashlib
 import io
 import json
 import random
+import sys
 import tempfile
 import zipfile
 from collections import Counter
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -40,6 +42,9 @@ EDGES += [[], {}, [[]], {"float": "nan"}, {"tuple": []}, {"object": "os.system",
 
 
 TYPES = ("bool", "int8", "uint8", "int32", "int64", "uint64", "float32", "float64")
+# Files are loaded with the first limit. The second is that of the whole process, so that a file
+# that needs much more fails and does not fill the memory of the machine.
+MAX_BYTES, ROOM = 2**26, 2**31
 NUMBERS = (0, 1, -1, 2, -2, 127, 2**31 - 1, -(2**31), 2**62, 0.5, 1e38, -1e300, np.nan, np.inf)
 
 
@@ -232,8 +237,10 @@ def sealed(manifest: dict, members: dict) -> bytes:
 def outcome(content: bytes, rows: np.ndarray) -> str:
     """Return the outcome of loading a file and predicting with the model."""
     try:
-        model = load(io.BytesIO(content))
-    except ValueError:
+        model = load(io.BytesIO(content), max_bytes=MAX_BYTES)
+    except ValueError as error:
+        if isinstance(error.__cause__, MemoryError):
+            raise AssertionError("a small file filled the memory") from error
         return "refused"
     try:
         answer = model.transform(rows) if hasattr(model, "transform") else model.predict(rows)
@@ -288,17 +295,35 @@ def fuzz(cases: int, seed: int = 0) -> Counter:
             save(model, path)
             manifest, members = read_members(path, Budget())
             saved.append(((path.read_bytes(), json.dumps(manifest), members), rows))
-    for case in range(cases):
-        file, rows = dice.choice(saved)
-        content = hostile(file, dice)
-        try:
-            counts[outcome(content, rows)] += 1
-        except BaseException as error:
-            kept = Path(tempfile.gettempdir()) / "jarf-hostile-model"
-            kept.write_bytes(content)
-            error.add_note(f"case {case} of seed {seed}, kept as {kept}")
-            raise
+    with little_memory():
+        for case in range(cases):
+            file, rows = dice.choice(saved)
+            content = hostile(file, dice)
+            try:
+                counts[outcome(content, rows)] += 1
+            except BaseException as error:
+                kept = Path(tempfile.gettempdir()) / "jarf-hostile-model"
+                kept.write_bytes(content)
+                error.add_note(f"case {case} of seed {seed}, kept as {kept}")
+                raise
     return counts
+
+
+@contextmanager
+def little_memory():
+    """Limit the address space of this process, where the system can (Linux)."""
+    if not sys.platform.startswith("linux"):
+        yield
+        return
+    import resource
+
+    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (used + ROOM, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
 
 
 if __name__ == "__main__":

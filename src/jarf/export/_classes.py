@@ -32,6 +32,8 @@ _FORESTS = (
     "RotationForest",
     "JacobianForest",
 )
+# Bytes of a mark in the check of projections.
+_MARK = 8
 _COLUMNS = {"n_features_in_": "count", "feature_names_in_": "texts"}
 
 
@@ -128,6 +130,12 @@ class _ForestKind(Kind):
 
     def state(self, value: Forest) -> dict[str, Any]:
         return {**super().state(value), "nodes": value.words()}
+
+    def cost(self, state: dict[str, Any]) -> int:
+        # The check of projections marks the columns of each one.
+        n_features = state.get("n_features")
+        n_marks = max(0, n_features) if isinstance(n_features, int) else 0
+        return super().cost(state) + _MARK * n_marks
 
     def make(self, state: dict[str, Any]) -> Forest:
         words = state["nodes"]
