@@ -1,10 +1,12 @@
 """A training matrix that changes during ``fit`` causes an error, never a crash or a hang."""
 
 import threading
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
 
+from jarf import JacobianBoostingRegressor, JacobianForestRegressor, JacobianKernelRegressor
 from jarf.trees import (
     ClassTarget,
     Limits,
@@ -102,10 +104,9 @@ def test_bins_of_a_matrix_that_changed_are_an_error():
         kernels.TrainingColumns(X.T, **arrays)
 
 
-def test_a_thread_that_writes_while_trees_grow():
-    """Whatever the other thread does, every tree is grown or fails with the error."""
-    X = shared_matrix()
-    columns = make_columns(X)
+@contextmanager
+def rewritten(X):
+    """Let another thread write other values to a matrix, again and again."""
     versions = [X.copy(), X[::-1].copy(), np.full_like(X, 3), np.full_like(X, np.nan)]
     done = threading.Event()
 
@@ -117,9 +118,41 @@ def test_a_thread_that_writes_while_trees_grow():
     writer = threading.Thread(target=rewrite)
     writer.start()
     try:
-        for seed in range(100):
-            result = tree_or_error(columns, TARGETS["gini"], seed)
-            assert CHANGED in result if isinstance(result, str) else len(result.nodes)
+        yield
     finally:
         done.set()
         writer.join()
+
+
+def test_a_thread_that_writes_while_trees_grow():
+    """Whatever the other thread does, every tree is grown or fails with the error."""
+    X = shared_matrix()
+    columns = make_columns(X)
+    with rewritten(X):
+        for seed in range(100):
+            result = tree_or_error(columns, TARGETS["gini"], seed)
+            assert CHANGED in result if isinstance(result, str) else len(result.nodes)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize(
+    "model",
+    [
+        JacobianForestRegressor(5, n_jobs=1),
+        JacobianBoostingRegressor(max_iter=20, n_jobs=1),
+        JacobianBoostingRegressor(max_iter=20, monotonic_cst=[1, 0, -1], n_jobs=1),
+        JacobianKernelRegressor(),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_a_thread_that_writes_during_a_fit(model):
+    """A fit ends with finite predictions or an error."""
+    fresh = np.random.default_rng(2).normal(size=(20, 3))
+    for seed in range(3):
+        X = shared_matrix()
+        with rewritten(X):
+            try:
+                model.set_params(random_state=seed).fit(X, RESPONSES[:, 0])
+            except (ValueError, RuntimeError):
+                continue
+        assert np.isfinite(model.predict(fresh)).all()

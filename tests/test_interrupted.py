@@ -18,6 +18,10 @@ MODELS = [
     *(getattr(jarf, kind + "Regressor")(3, random_state=0) for kind in FORESTS),
     jarf.JacobianBoostingClassifier(max_iter=3, geometry=["linear"], random_state=0),
     jarf.JacobianBoostingRegressor(max_iter=3, geometry=["linear"], random_state=0),
+    jarf.JacobianKernelClassifier(random_state=0),
+    jarf.JacobianKernelRegressor(random_state=0),
+    jarf.JacobianEnsembleClassifier(["kernel"], random_state=0),
+    jarf.JacobianEnsembleRegressor(["kernel"], random_state=0),
     jarf.JARFClassifier(
         n_estimators=3, preconditioner=jarf.JacobianPreconditioner(RandomForestClassifier(3))
     ),

@@ -55,6 +55,8 @@ ENDLESS = [
         for kind in (jarf.JacobianBoostingClassifier, jarf.JacobianBoostingRegressor)
         for geometry, stopping in ((["linear"], {}), ("linear", {"early_stopping": False}))
     ),
+    jarf.JacobianEnsembleClassifier([("sporf", jarf.SPORFClassifier(10**6))], n_jobs=2),
+    jarf.JacobianEnsembleRegressor([("sporf", jarf.SPORFRegressor(10**6))], n_jobs=2),
     jarf.JARFClassifier(
         n_estimators=10**6,
         preconditioner=jarf.JacobianPreconditioner(RandomForestClassifier(3)),
@@ -83,5 +85,7 @@ def test_an_interrupt_ends_all_threads_and_leaves_no_model(model, interrupt):
         time.sleep(0.01)
     with pytest.raises(NotFittedError):
         check_is_fitted(model)
-    number = "n_estimators" if hasattr(model, "n_estimators") else "max_iter"
-    model.set_params(**{number: 2}).fit(X, Y).predict(X)
+    endless = model.members[0][1] if hasattr(model, "members") else model
+    number = "n_estimators" if hasattr(endless, "n_estimators") else "max_iter"
+    endless.set_params(**{number: 2})
+    model.fit(X, Y).predict(X)

@@ -1,3 +1,7 @@
+import subprocess
+import sys
+import sysconfig
+
 import pytest
 
 from jarf._native import engine, is_native
@@ -31,3 +35,9 @@ def test_a_missing_module_is_explained(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "jarf._kernels", None)
     with pytest.raises(ImportError, match="JARF_NO_NATIVE=1"):
         engine()
+
+
+@pytest.mark.skipif(not sysconfig.get_config_var("Py_GIL_DISABLED"), reason="Python with a GIL")
+def test_the_module_does_not_enable_the_gil():
+    code = "import sys, jarf._kernels; sys.exit(sys._is_gil_enabled())"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

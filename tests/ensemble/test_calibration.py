@@ -1,6 +1,7 @@
 """Noise labels: whatever the weights and copies of rows, plain axes rarely lose the race."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from jarf import JacobianFeatures, JacobianForestClassifier
@@ -17,11 +18,18 @@ def noise_table(seed, kind):
     y[:8] = [0, 1] * 4
     if kind == "twice":
         return np.repeat(X, 2, axis=0), np.repeat(y, 2), None
+    if kind == "text, four times":  # more levels than are encoded one by one
+        frame = pd.DataFrame(X[:, :3], columns=list("abc"))
+        frame["text"] = [f"level {k}" for k in rng.integers(0, 80, 120)]
+        return pd.concat([frame] * 4, ignore_index=True), np.tile(y, 4), None
     sigma = {"sigma 1": 1.0, "sigma 2": 2.0}.get(kind)
     return X, y, None if sigma is None else np.exp(sigma * rng.normal(size=120))
 
 
-@pytest.mark.parametrize("kind", ["plain", "sigma 1", "sigma 2", "twice", "imbalanced"])
+KINDS = ["plain", "sigma 1", "sigma 2", "twice", "imbalanced", "text, four times"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_plain_axes_rarely_lose_on_noise(kind):
     class_weight = "balanced" if kind == "imbalanced" else None
     lost = []

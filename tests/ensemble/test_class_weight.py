@@ -7,6 +7,7 @@ from sklearn.ensemble import RandomForestClassifier
 from jarf import (
     AxisForestClassifier,
     CanonicalCorrelationForestClassifier,
+    JacobianBoostingClassifier,
     JacobianForestClassifier,
     JARFClassifier,
     RotationForestClassifier,
@@ -16,6 +17,7 @@ from jarf import (
 CLASSIFIERS = [
     AxisForestClassifier,
     CanonicalCorrelationForestClassifier,
+    JacobianBoostingClassifier,
     JacobianForestClassifier,
     JARFClassifier,
     RotationForestClassifier,
@@ -30,17 +32,15 @@ y = np.array(["a", "b"])[(X[:, 0] > 0).astype(int)]
 @pytest.mark.parametrize("weight", [-1.0, np.nan, np.inf, "2", None])
 def test_weights_that_are_negative_or_not_finite_numbers_are_rejected(cls, weight):
     with pytest.raises(ValueError, match=r"class_weight gives class 'b' the weight .* finite"):
-        cls(n_estimators=3, class_weight={"a": 1.0, "b": weight}).fit(X, y)
+        cls(class_weight={"a": 1.0, "b": weight}).fit(X, y)
 
 
 @pytest.mark.parametrize("cls", CLASSIFIERS)
 def test_weights_that_are_all_zero_are_rejected(cls):
     with pytest.raises(ValueError, match="every class weight 0"):
-        cls(n_estimators=3, class_weight={"a": 0, "b": 0}).fit(X, y)
+        cls(class_weight={"a": 0, "b": 0}).fit(X, y)
     with pytest.raises(ValueError, match="leave no row"):
-        cls(n_estimators=3, class_weight={"a": 0, "b": 1}).fit(
-            X, y, sample_weight=(y == "a").astype(float)
-        )
+        cls(class_weight={"a": 0, "b": 1}).fit(X, y, sample_weight=(y == "a").astype(float))
 
 
 @pytest.mark.parametrize("cls", [AxisForestClassifier, RandomForestClassifier])

@@ -296,6 +296,15 @@ def test_a_hopeless_member_is_dropped_after_a_trial(monkeypatch):
     assert decision.members[0].fitted is None
 
 
+def test_copies_of_rows_do_not_decide_a_trial():
+    drawn = np.random.default_rng(0).normal(size=(500, 4))
+    rows, noise = drawn[:, :3], drawn[:, 3]
+    members = [("memory", KNeighborsRegressor(1)), ("mean", DummyRegressor())]
+    model = JacobianEnsembleRegressor(members, random_state=0)
+    model.fit(np.tile(rows, (18, 1)), np.tile(noise, 18))
+    assert model.weights_["mean"] > 0.9
+
+
 def test_large_tables_do_not_wait_for_a_kernel_machine():
     members = make_members(["forest", "kernel"], True, 100_000, "from_dtype")
     assert [member.outcome for member in members] == ["", "not tried: more than 40,000 rows"]

@@ -6,7 +6,7 @@ Saved models are changed at random, in three ways: their bytes (flipped, cut, do
 checksums should notice; what they say (JSON values, whole parts); and their arrays, every member in
 every type (other values, another dtype, another shape, another array's place). The last two have
 checksums that are right again, as an attacker would make them. Whatever is loaded is then asked for
-everything that walks its trees, and its probabilities must be probabilities.
+everything that walks its trees and for intervals and sets. Its probabilities must be probabilities.
 """
 
 from __future__ import annotations
@@ -17,12 +17,15 @@ import hashlib
 import io
 import json
 import random
+import sys
 import tempfile
 import zipfile
 from collections import Counter
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from sklearn.ensemble import (
     ExtraTreesClassifier,
     ExtraTreesRegressor,
@@ -39,6 +42,9 @@ EDGES += [[], {}, [[]], {"float": "nan"}, {"tuple": []}, {"object": "os.system",
 
 
 TYPES = ("bool", "int8", "uint8", "int32", "int64", "uint64", "float32", "float64")
+# Files are loaded with the first limit. The second is that of the whole process, so that a file
+# that needs much more fails and does not fill the memory of the machine.
+MAX_BYTES, ROOM = 2**26, 2**31
 NUMBERS = (0, 1, -1, 2, -2, 127, 2**31 - 1, -(2**31), 2**62, 0.5, 1e38, -1e300, np.nan, np.inf)
 
 
@@ -58,21 +64,60 @@ def finals(task):
 
 
 def models():
-    """One small model of every estimator, on numbers with holes; JARF on every final ensemble."""
+    """Return one small model of every estimator, and rows to ask it for.
+
+    Tables have missing values. JARF has every final ensemble, boosting every link and several
+    outputs, the ensembles all three members, and one model of each task has a text column.
+    """
     rng = np.random.default_rng(0)
     X = rng.normal(size=(30, 3))
     X[::5, 1] = np.nan
+    rows = rng.normal(size=(4, 3))
+    for model in on_numbers(X):
+        yield model, rows
+    frame = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "text": np.tile(["u", "v", "w"], 10)})
+    few = {"max_iter": 2, "n_estimators": 2, "random_state": 0}
+    for kind in (jarf.JacobianBoostingClassifier, jarf.SPORFRegressor):
+        known = kind().get_params()
+        model = kind(**{key: few[key] for key in few if key in known})
+        yield model.fit(frame, np.where(X[:, 0] > 0, 1, 0)), frame[:4]
+
+
+def on_numbers(X):
+    """Models of a matrix of three columns with missing values."""
     for task in ("Classifier", "Regressor"):
         y = X[:, 0] if task == "Regressor" else np.digitize(X[:, 0], [-0.5, 0.5])
         for parameters in finals(task):
             yield getattr(jarf, f"JARF{task}")(**parameters, random_state=0).fit(X, y)
     for name in sorted(jarf.__all__):
         kind = getattr(jarf, name)
-        if hasattr(kind, "fit"):
+        if hasattr(kind, "fit") and "Ensemble" not in name:  # these follow
             wanted = {"n_estimators": 2, "max_iter": 2, "random_state": 0}
             known = kind().get_params()
             model = kind(**{key: wanted[key] for key in wanted if key in known})
             yield model.fit(X, X[:, 0] if name.endswith("Regressor") else (X[:, 0] > 0) * 1)
+    few = {"max_iter": 2, "random_state": 0}
+    yield jarf.JacobianBoostingRegressor(loss="poisson", **few).fit(X, np.exp(X[:, 0]))
+    yield jarf.JacobianBoostingRegressor(monotonic_cst=[1, 0, -1], **few).fit(X, X[:, 0])
+    yield jarf.JacobianBoostingRegressor(**few).fit(X, X[:, ::2])
+    yield jarf.JacobianBoostingClassifier(**few).fit(X, np.digitize(X[:, 0], [-0.5, 0.5]))
+    yield all_members(jarf.JacobianEnsembleClassifier, X, np.digitize(X[:, 0], [-0.5, 0.5]))
+    yield all_members(jarf.JacobianEnsembleRegressor, X, X[:, 0])
+
+
+def all_members(kind, X, y):
+    """An ensemble whose members all have a weight, even where selection kept fewer."""
+    members = {}
+    task = kind.__name__.removeprefix("JacobianEnsemble")
+    for name, size in (("Forest", "n_estimators"), ("Boosting", "max_iter"), ("Kernel", None)):
+        known = {size: 2} if size else {}
+        member = getattr(jarf, f"Jacobian{name}{task}")(**known, random_state=0)
+        members[name.lower()] = member
+    ensemble = kind(list(members.items()), random_state=0).fit(X, y)
+    ensemble.members = list(members)
+    ensemble.members_ = {name: member.fit(X, y) for name, member in members.items()}
+    ensemble.weights_ = {"forest": 0.25, "boosting": 0.5, "kernel": 0.25}
+    return ensemble
 
 
 def places(value, parent=None, key=None):
@@ -103,9 +148,12 @@ def other_bytes(content: bytes, dice: random.Random) -> bytes:
 
 
 def other_words(manifest: dict, dice: random.Random) -> None:
-    """Replace one value of the file's content."""
-    parent, key = dice.choice(list(places(manifest)))
-    spare, name = dice.choice(list(places(manifest)))
+    """Replace or remove one value of the file's content."""
+    found = list(places(manifest))
+    (parent, key), (spare, name) = dice.choices(found, k=2)
+    if dice.random() < 0.2:
+        del parent[key]
+        return
     parent[key] = copy.deepcopy(spare[name] if dice.random() < 0.5 else dice.choice(EDGES))
 
 
@@ -155,10 +203,10 @@ def other_array(manifest: dict, members: dict, dice: random.Random) -> None:
 
 def hostile(saved: tuple, dice: random.Random) -> bytes:
     """One changed file."""
-    content, manifest, members = saved
+    content, text, members = saved
     if dice.random() < 0.2:
         return other_bytes(content, dice)
-    manifest, members = copy.deepcopy(manifest), dict(members)
+    manifest, members = json.loads(text), dict(members)
     for _ in range(dice.randrange(1, 4)):
         what = dice.random()
         if what < 0.5:
@@ -189,8 +237,10 @@ def sealed(manifest: dict, members: dict) -> bytes:
 def outcome(content: bytes, rows: np.ndarray) -> str:
     """Return the outcome of loading a file and predicting with the model."""
     try:
-        model = load(io.BytesIO(content))
-    except ValueError:
+        model = load(io.BytesIO(content), max_bytes=MAX_BYTES)
+    except ValueError as error:
+        if isinstance(error.__cause__, MemoryError):
+            raise AssertionError("a small file filled the memory") from error
         return "refused"
     try:
         answer = model.transform(rows) if hasattr(model, "transform") else model.predict(rows)
@@ -203,9 +253,22 @@ def outcome(content: bytes, rows: np.ndarray) -> str:
     assert whole.all(), "probabilities are none"
     try:
         walk_everywhere(model, rows)
+        ask_everything(model, rows)
     except ValueError:  # a parameter that only this needs
         return "refused when asked"
     return "answers"
+
+
+def ask_everything(model, rows) -> None:
+    """Ask for intervals, quantiles and sets, and print what a model knows of itself."""
+    if hasattr(model, "predict_set"):
+        assert model.predict_set(rows).any(axis=1).all(), "an empty set of classes"
+    if hasattr(model, "predict_interval"):
+        ends = model.predict_interval(rows, 0.5)
+        assert (ends[..., 0] <= ends[..., 1]).all(), "an interval that is none"
+        assert not np.isnan(model.predict_quantiles(rows, [0.3, 0.5])).any(), "a quantile is NaN"
+    for name in ("race_", "report_", "calibration_", "table_"):
+        str(getattr(model, name, ""))
 
 
 def walk_everywhere(model, rows: np.ndarray) -> None:
@@ -226,22 +289,41 @@ def walk_everywhere(model, rows: np.ndarray) -> None:
 def fuzz(cases: int, seed: int = 0) -> Counter:
     """Count the outcomes of this many changed files."""
     dice, counts, saved = random.Random(seed), Counter(), []
-    rows = np.random.default_rng(1).normal(size=(4, 3))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.jarf"
-        for model in models():
+        for model, rows in models():
             save(model, path)
-            saved.append((path.read_bytes(), *read_members(path, Budget())))
-    for case in range(cases):
-        content = hostile(dice.choice(saved), dice)
-        try:
-            counts[outcome(content, rows)] += 1
-        except BaseException as error:
-            kept = Path(tempfile.gettempdir()) / "jarf-hostile-model"
-            kept.write_bytes(content)
-            error.add_note(f"case {case} of seed {seed}, kept as {kept}")
-            raise
+            manifest, members = read_members(path, Budget())
+            saved.append(((path.read_bytes(), json.dumps(manifest), members), rows))
+    with little_memory():
+        for case in range(cases):
+            file, rows = dice.choice(saved)
+            content = hostile(file, dice)
+            try:
+                counts[outcome(content, rows)] += 1
+            except BaseException as error:
+                kept = Path(tempfile.gettempdir()) / "jarf-hostile-model"
+                kept.write_bytes(content)
+                error.add_note(f"case {case} of seed {seed}, kept as {kept}")
+                raise
     return counts
+
+
+@contextmanager
+def little_memory():
+    """Limit the address space of this process, where the system can (Linux)."""
+    if not sys.platform.startswith("linux"):
+        yield
+        return
+    import resource
+
+    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (used + ROOM, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
 
 
 if __name__ == "__main__":

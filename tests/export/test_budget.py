@@ -123,6 +123,15 @@ def test_many_tables_of_one_array_are_counted(saved, tmp_path):
         load(tmp_path / "many", max_bytes=5 * 10**8)
 
 
+def test_columns_that_no_array_has_are_counted(saved, tmp_path):
+    """The check of projections needs memory for every column that a forest claims to have."""
+    manifest, members = read_members(saved / "ours", Budget())
+    manifest["model"]["state"]["forest_"]["state"]["n_features"] = 2**31 - 1
+    write_members(tmp_path / "wide", {"model": manifest["model"]}, members)
+    with pytest.raises(ValueError, match="max_bytes=500000000 of memory"):
+        load(tmp_path / "wide", max_bytes=5 * 10**8)
+
+
 def test_sound_files_need_little(saved):
     for name in ("sklearn", "ours"):
         assert load(saved / name, max_bytes=2**20).n_features_in_ == 3

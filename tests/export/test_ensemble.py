@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.linear_model import LinearRegression
 
 from jarf import (
@@ -13,6 +14,7 @@ from jarf import (
     JacobianKernelClassifier,
     JacobianKernelRegressor,
 )
+from jarf.ensemble import Calibration, ConformalSets, EnsembleReport
 from jarf.export import export_onnx, load, onnx_inputs, save
 from jarf.inspection import shapley_values
 
@@ -40,6 +42,9 @@ CASES = {
     "ensemble of two classes": (JacobianEnsembleClassifier(BOTH, random_state=0), Y > 0),
     "ensemble regressor": (JacobianEnsembleRegressor(BOTH, random_state=0), Y),
 }
+NO_SETS = ConformalSets(np.zeros(30), np.ones(30))
+ROW = {"member": "kernel", "loss": "low", "weight": 1.0, "seconds": 1.0, "outcome": "used"}
+BAD_REPORT = EnsembleReport([ROW], "squared error", 0.1, 30)
 
 
 @pytest.fixture(scope="module", params=CASES)
@@ -84,6 +89,18 @@ def test_onnx_answers_the_same(model):
         np.testing.assert_allclose(found[0], model.predict(FRAME), rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("name", [name for name in CASES if name.endswith("regressor")])
+@pytest.mark.parametrize(("offset", "slope"), [(1e7, 5.0), (1.7e9, 1.0), (-1e12, 1e3)])
+def test_onnx_keeps_offsets(name, offset, slope):
+    runtime = pytest.importorskip("onnxruntime")
+    y = offset + slope * FRAME["x"].to_numpy()
+    model = clone(CASES[name][0]).fit(FRAME, y)
+    session = runtime.InferenceSession(export_onnx(model).SerializeToString())
+    found = session.run(None, onnx_inputs(model, FRAME))[0].reshape(-1)
+    bound = 1e-5 * y.std() + 1e-15 * abs(offset)
+    np.testing.assert_allclose(found, model.predict(FRAME), rtol=0, atol=bound)
+
+
 def test_shapley_values_add_up_to_the_prediction(model):
     found = shapley_values(model, FRAME[:4], FRAME[50:60])
     total = found.base_values + found.values.sum(axis=1)
@@ -125,6 +142,9 @@ def test_a_member_of_another_library_is_named(tmp_path):
         (lambda model: model.weights_.update(kernel=2.0), "weights are wrong"),
         (lambda model: model.members_.clear(), "members and weights do not match"),
         (lambda model: setattr(model, "n_features_in_", 2), "number of column names"),
+        (lambda model: setattr(model, "conformal_", NO_SETS), "belong to another task"),
+        (lambda model: setattr(model, "calibration_", Calibration()), "calibration are missing"),
+        (lambda model: setattr(model, "report_", BAD_REPORT), "not a sound model file"),
     ],
 )
 def test_unsound_ensembles_are_refused(change, message, tmp_path):

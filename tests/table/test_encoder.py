@@ -144,6 +144,19 @@ def test_target_means_do_not_leak():
     assert abs(np.corrcoef(out[:, 0], y)[0, 1]) < 0.2
 
 
+def test_target_means_do_not_leak_through_copies():
+    frame = pd.DataFrame({"x": RNG.normal(size=200), "id": [f"{i}" for i in range(200)]})
+    y = RNG.normal(size=200)
+    twice, labels = pd.concat([frame, frame], ignore_index=True), np.concatenate([y, y])
+    _, out = encode(twice, labels, random_state=0)
+    np.testing.assert_array_equal(out[:200], out[200:])
+    assert abs(np.corrcoef(out[:, 1], labels)[0, 1]) < 0.2
+    columns, used = read_columns(twice), np.arange(400) % 200 < 150
+    table = TableEncoder(random_state=0).fit([c.only(used) for c in columns], labels[used])
+    out = table.encode(columns, y=labels, used=used)
+    np.testing.assert_array_equal(out[:150], out[200:350])
+
+
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_target_means_of_classes(n_classes):
     frame, codes = many_levels()

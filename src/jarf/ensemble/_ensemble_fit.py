@@ -55,6 +55,8 @@ class Decision:
     seed : int
     n_jobs : int or None
     clock : Clock
+    groups : ndarray of shape (n_rows,) of int or None, default=None
+        Identical rows have the same number; None: few rows have a copy.
     """
 
     def __init__(
@@ -65,9 +67,10 @@ class Decision:
         seed: int,
         n_jobs: int | None,
         clock: Clock,
+        groups: np.ndarray | None = None,
     ):
         self.members, self.task, self.splits = members, task, splits
-        self.seed, self.n_jobs, self.clock = seed, n_jobs, clock
+        self.seed, self.n_jobs, self.clock, self.groups = seed, n_jobs, clock, groups
         self.estimates: dict[str, float] = {}
         self.weights: dict[str, float] = {}
         self.held_out: HeldOut | None = None
@@ -111,8 +114,13 @@ class Decision:
         n = len(self.task.y)
         order = stream(self.seed, "trial").permutation(n)
         n_learn = max(1, min(TRIAL_LEARN, n // 3))
+        others = order[n_learn:]
+        if self.groups is not None:  # a copy among the learning rows would reveal the target
+            free = others[~np.isin(self.groups[others], self.groups[order[:n_learn]])]
+            others = free if len(free) else others
         learn = self.task.only(np.sort(order[:n_learn]))
-        score = self.task.only(np.sort(order[n_learn : n_learn + TRIAL_SCORE]))
+        scored = np.sort(others[:TRIAL_SCORE])
+        score = self.task.only(scored)
         losses, found = self._losses(score), {}
         for member in self._open():
             before = member.seconds
@@ -120,7 +128,8 @@ class Decision:
             found[member.name] = losses(score.predictions(model, score.X))
             scoring = 0.0 if member.scores_itself else HELD_OUT_SHARE[len(self.splits) > 1]
             self.estimates[member.name] = (member.seconds - before) * n / n_learn * (1.0 + scoring)
-        rows = ScoredRows(score.row_weights)
+        groups = None if self.groups is None else self.groups[scored]
+        rows = ScoredRows(score.row_weights, groups)
         best = min(found, key=lambda name: rows.mean(found[name]))
         for member in self._open():
             lead, error = rows.mean_and_error(found[member.name] - found[best])

@@ -26,7 +26,7 @@ from jarf.ensemble._cross_fit import HeldOut, held_out_splits, keep_calibration
 from jarf.ensemble._ensemble_fit import Clock, Decision, blend
 from jarf.ensemble._ensemble_members import Task, make_members
 from jarf.ensemble._ensemble_report import EnsembleReport
-from jarf.table import TableEncoder, encode_classes, fit_table, take_tables
+from jarf.table import TableEncoder, encode_classes, fit_table, row_groups, take_tables
 from jarf.trees import stream
 
 
@@ -115,7 +115,7 @@ class JacobianEnsemble(BaseEstimator):
         )
         stages = Stages(type(self).__name__, self.verbose)
         splits = held_out_splits(matrix, stream(seed, "splits"))
-        decision = Decision(members, task, splits, seed, self.n_jobs, clock)
+        decision = Decision(members, task, splits, seed, self.n_jobs, clock, row_groups(matrix))
         decision.run(stages, self.calibrate)
         self.weights_ = {m.name: decision.weights.get(m.name, 0.0) for m in members}
         self.members_ = {m.name: m.fitted for m in members if self.weights_[m.name] > 0}

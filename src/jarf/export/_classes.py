@@ -32,6 +32,8 @@ _FORESTS = (
     "RotationForest",
     "JacobianForest",
 )
+# Bytes of a mark in the check of projections.
+_MARK = 8
 _COLUMNS = {"n_features_in_": "count", "feature_names_in_": "texts"}
 
 
@@ -129,6 +131,12 @@ class _ForestKind(Kind):
     def state(self, value: Forest) -> dict[str, Any]:
         return {**super().state(value), "nodes": value.words()}
 
+    def cost(self, state: dict[str, Any]) -> int:
+        # The check of projections marks the columns of each one.
+        n_features = state.get("n_features")
+        n_marks = max(0, n_features) if isinstance(n_features, int) else 0
+        return super().cost(state) + _MARK * n_marks
+
     def make(self, state: dict[str, Any]) -> Forest:
         words = state["nodes"]
         fine = isinstance(words, np.ndarray) and words.dtype == np.int32 and words.ndim == 2
@@ -176,16 +184,21 @@ def _plain_rows(rows: list[Any]) -> bool:
 def _check_race(race: ours.RaceResult) -> None:
     texts = all(isinstance(name, str) for name in race.winners)
     require(texts and _plain_rows(race.rows), "the rows of the race are wrong")
+    str(race)  # fails if a row lacks an entry or has one of another type
 
 
 def _check_report(report: ours.EnsembleReport) -> None:
     names = {"member", "loss", "weight", "seconds", "outcome"}
     fine = _plain_rows(report.rows) and all(set(row) == names for row in report.rows)
     require(fine, "the rows of the report are wrong")
+    str(report)
 
 
 def _check_blended(model: Any) -> None:
     check_names(model)
+    _check_held_out(model)
+    facts = {hasattr(model, name) for name in ("classes_", "n_classes_", "calibration_")}
+    require(len(facts) == 1, "classes or their calibration are missing")
     weights, members = model.weights_, model.members_
     fine = all(isinstance(w, float) and 0 <= w <= 1 for w in weights.values())
     require(fine and abs(sum(weights.values()) - 1) < 1e-9, "the members' weights are wrong")
@@ -241,6 +254,13 @@ def _check_weights(weights: np.ndarray) -> None:
 
 def _check_grown(model: Any) -> None:
     check_names(model)
+    _check_held_out(model)
+    fine = all(isinstance(entry, ours.Geometry) for entry in getattr(model, "geometries_", ()))
+    require(fine, "a geometry is missing or invalid")
+
+
+def _check_held_out(model: Any) -> None:
+    """Check that calibration and conformal scores are those of the estimator's task."""
     conformal = getattr(model, "conformal_", None)
     wanted = ours.ConformalSets if hasattr(model, "classes_") else ours.ConformalResiduals
     require(
@@ -249,12 +269,12 @@ def _check_grown(model: Any) -> None:
     n_outputs = getattr(model, "n_outputs_", 1)
     if isinstance(conformal, ours.ConformalResiduals):
         require(len(conformal.floors) == n_outputs, "residuals do not match the outputs")
-    fine = all(isinstance(entry, ours.Geometry) for entry in getattr(model, "geometries_", ()))
-    require(fine, "a geometry is missing or invalid")
 
 
 def _check_boosted(model: Any) -> None:
     _check_grown(model)
+    fine = hasattr(model, "classes_") == hasattr(model, "calibration_")
+    require(fine, "classes or their calibration are missing")
     require(model.n_iter_ == model.forest_.n_trees, "rounds and trees differ in number")
     signs = getattr(model, "monotonic_cst_", None)
     fine = signs is None or (signs.dtype == np.int8 and len(signs) == model.table_.n_encoded)

@@ -1,6 +1,7 @@
 """Table in, float matrix out: DataFrames, categories and missing values, for every estimator."""
 
 from jarf.table._columns import Column, as_levels, as_numbers
+from jarf.table._copies import row_groups
 from jarf.table._encoder import TableEncoder, TableState
 from jarf.table._filling import N_FOREST_SWEEPS, N_SWEEPS, ForestFill, LinearFill
 from jarf.table._input import fit_table, read_table, share_table, take_tables
@@ -32,6 +33,7 @@ __all__ = [
     "read_columns",
     "read_table",
     "refuse_dask",
+    "row_groups",
     "share_table",
     "take_tables",
 ]

@@ -10,6 +10,7 @@ from scipy.sparse import csr_array
 from sklearn.utils import check_random_state
 
 from jarf.table._columns import Column, as_numbers, choose_categories
+from jarf.table._copies import row_groups
 from jarf.table._filling import LinearFill, make_filling
 from jarf.table._parts import (
     MAX_ONE_HOT,
@@ -62,9 +63,9 @@ class TableEncoder:
     encoded column, never mixed into directions, is a copy with missing values set below all others.
     A category of at most 50 levels becomes one column per level (a missing value is a level, an
     unknown value a row of zeros); one of more levels becomes smoothed target means, cross-fitted
-    for the training rows. An ordered category (ordered in pandas, Enum in polars) becomes one
-    column, the position of its level; -1 if it is missing or unknown. Imputed values, levels and
-    means do not use sample weights.
+    for the training rows (in a table with numbers, copies of a row share a fold). An ordered
+    category (ordered in pandas, Enum in polars) becomes one column, the position of its level; -1
+    if it is missing or unknown. Imputed values, levels and means do not use sample weights.
 
     Parameters
     ----------
@@ -280,10 +281,10 @@ class TableEncoder:
             block = out[:, start : start + len(part.kinds)]
             start += len(part.kinds)
             part.write(block, column)
-            if y is not None and isinstance(part, TargetMeans):
-                self._cross_fit(part, block, column, y, used)
         if self.filling_ is not None:
             self.refill(out, self.numbers_of(columns, dtype))
+        if y is not None and "target" in self.encoded_kinds_:
+            self._cross_fit(out, columns, y, used)
         return out
 
     def refill(self, out: np.ndarray, values: np.ndarray) -> None:
@@ -293,13 +294,24 @@ class TableEncoder:
             first = np.searchsorted(self.encoded_columns_, self.number_columns_)
             out[np.ix_(rows, first)] = self.filling_.fill(values[rows])
 
-    def _cross_fit(self, part: TargetMeans, block, column: Column, y, used) -> None:
-        if used is None:
-            part.cross_fit(block, column, self._targets(y))
-            return
-        means = np.empty((np.count_nonzero(used), block.shape[1]))
-        part.cross_fit(means, column.only(used), self._targets(y[used]))
-        block[used] = means
+    def _cross_fit(self, out: np.ndarray, columns: list[Column], y, used) -> None:
+        """Replace the target means of training rows by means of other rows.
+
+        In a table with numbers, identical rows are copies and share a fold. Rows of categories
+        alone are often identical by chance, and each counts as an observation.
+        """
+        used = np.ones(len(out), dtype=bool) if used is None else used
+        rows = np.flatnonzero(used)
+        means = {j: p for j, p in enumerate(self.parts()) if isinstance(p, TargetMeans)}
+        groups = None
+        if self.is_number.any():
+            codes = [part.levels.encode(columns[j])[rows] for j, part in means.items()]
+            groups = row_groups(np.column_stack([out[rows].astype(np.float64), *codes]))
+        targets = self._targets(y[rows])
+        for j, part in means.items():
+            found = np.empty((len(rows), len(part.kinds)))
+            part.cross_fit(found, columns[j].only(used), targets, groups)
+            out[np.ix_(rows, np.flatnonzero(self.encoded_columns_ == j))] = found
 
     def fill(self, X: np.ndarray) -> np.ndarray:
         """Impute the missing values of an array of numbers; return a copy if there are any."""

@@ -225,11 +225,31 @@ class TargetMeans:
     def write(self, out: np.ndarray, column: Column) -> None:
         out[:] = self.means[self.levels.encode(column)]
 
-    def cross_fit(self, out: np.ndarray, column: Column, targets: np.ndarray) -> None:
-        """Write means that do not include a row's own target."""
+    def cross_fit(
+        self,
+        out: np.ndarray,
+        column: Column,
+        targets: np.ndarray,
+        groups: np.ndarray | None = None,
+    ) -> None:
+        """Write means that do not include the target of a row or of its copies.
+
+        Parameters
+        ----------
+        out : ndarray of shape (n_rows, n_targets)
+        column : Column
+        targets : ndarray of shape (n_targets, n_rows)
+        groups : ndarray of shape (n_rows,) of int, default=None
+            Identical rows have the same number and share a fold; None: few rows have a copy.
+        """
         codes = self.levels.encode(column)[:, None]
-        folds = KFold(N_FOLDS, shuffle=True, random_state=self.seed)
-        for others, rows in folds.split(codes):
+        if groups is None:
+            groups = np.arange(len(codes))
+        n_groups = groups.max() + 1
+        folds = KFold(min(N_FOLDS, n_groups), shuffle=True, random_state=self.seed)
+        for _, chosen in folds.split(np.arange(n_groups)):
+            held = np.isin(groups, chosen)
+            others, rows = np.flatnonzero(~held), np.flatnonzero(held)
             for output, target in enumerate(targets):
                 encoder = self._encoder(codes[others], target[others])
                 out[rows, output] = encoder.transform(codes[rows])[:, 0]
