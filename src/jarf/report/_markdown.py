@@ -44,22 +44,27 @@ def headline_markdown(folder: str | os.PathLike[str]) -> str:
 def tables_markdown(folder: str | os.PathLike[str]) -> str:
     """Return verdicts and all tables, for the documentation."""
     summary = summarise(folder)
-    parts = ["### The paper's claims", "", *_judged(summary["claims"])]
-    if summary["goals"]:
-        parts += ["", "### Goals for our own forest (JF)", "", IN_SIGHT, ""]
-        parts += _judged(summary["goals"])
+    parts = _judged("The paper's claims", summary["claims"])
+    parts += _judged("Goals for our own forest (JF)", summary["goals"], IN_SIGHT)
     for experiment in summary["experiments"]:
-        parts += ["", f"### {experiment['title']}", ""]
+        parts += [f"### {experiment['title']}", ""]
         parts += [table_markdown(table) for table in experiment["tables"]]
     return "\n".join(parts) + "\n"
 
 
-def _judged(claims: list[dict[str, str]]) -> list[str]:
-    lines = ["| claim | verdict | evidence |", "|---|---|---|"]
-    for claim in claims:
+def _judged(title: str, claims: list[dict[str, str]], note: str = "") -> list[str]:
+    """Return the claims that these results test; nothing if they test none."""
+    tested = [claim for claim in claims if claim["verdict"] != UNTESTED]
+    if not tested:
+        return []
+    lines = [f"### {title}", "", *([note, ""] if note else [])]
+    lines += ["| claim | verdict | evidence |", "|---|---|---|"]
+    for claim in tested:
         cells = (f"{claim['claim']} ({claim['where']})", claim["verdict"], claim["evidence"])
         lines.append("| " + " | ".join(map(plain_text, cells)) + " |")
-    return lines
+    if len(tested) < len(claims):
+        lines += ["", f"Not tested by these results: {len(claims) - len(tested)} others."]
+    return [*lines, ""]
 
 
 def _headline_note(summary: dict[str, Any], paper: bool) -> str:
