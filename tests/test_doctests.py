@@ -19,7 +19,17 @@ PUBLIC += [f"jarf.{name}" for name in ("ensemble", "inspection", "export", "benc
 PUBLIC += [f"jarf.{name}" for name in ("geometry", "gradients", "trees", "surrogate", "dask")]
 
 
+@pytest.fixture
+def clean_registries(monkeypatch):
+    """What an example registers is forgotten."""
+    for name in ("jarf.bench._datasets", "jarf.bench._methods"):
+        module = pytest.importorskip(name)
+        module.dataset_names() if name.endswith("datasets") else module.method_names()
+        monkeypatch.setattr(module, "_REGISTRY", dict(module._REGISTRY))
+
+
 @pytest.mark.parametrize("name", MODULES)
+@pytest.mark.usefixtures("clean_registries")
 def test_examples(name):
     result = doctest.testmod(importlib.import_module(name), optionflags=doctest.ELLIPSIS)
     assert result.failed == 0

@@ -38,7 +38,7 @@ def test_every_method_meets_the_same_folds(tmp_path):
 
 
 def test_the_default_is_the_usual_choice_and_ours(comparison):
-    assert _compare.METHODS == ("RF", "XGB", "CatBoost", "LGBM", "JF", "JB")
+    assert _compare.METHODS == ("RF", "XGB", "CatBoost", "LGBM", "JF", "JB", "JE")
     assert set(comparison.scores) == {"RF", "XGB", "JARF", "JF"}
     assert len(comparison.summary["splits"]["JF"]) == 4
     assert list(comparison.summary["races"]) == ["JF"]

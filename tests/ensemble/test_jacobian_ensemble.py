@@ -287,6 +287,13 @@ def test_the_first_member_is_fitted_whatever_the_limit(monkeypatch):
     assert limited.held_out is None
 
 
+def test_a_member_without_weight_is_not_fitted_to_all_rows(monkeypatch):
+    decision = decide([("bad", Ticking(1.0, shift=5.0)), ("fair", Ticking(1.0))], None, monkeypatch)
+    assert decision.weights == {"fair": 1.0}
+    assert decision.members[0].fitted is None
+    assert Ticking.now == 200 + 200 + 400  # half of the rows for each, and all for one
+
+
 def test_a_hopeless_member_is_dropped_after_a_trial(monkeypatch):
     members = [("bad", Ticking(0.01, shift=5.0)), ("fair", Ticking(0.01))]
     decision = decide(members, None, monkeypatch, n=9000)

@@ -1,5 +1,7 @@
 """Rounds of boosting against the same steps written out."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -11,6 +13,7 @@ from jarf.ensemble._rounds import (
     Rounds,
     Scored,
     fit_surrogates,
+    rounded,
     surrogate_target,
 )
 from jarf.ensemble._sources import Table
@@ -111,3 +114,15 @@ def test_log_steps_are_bounded():
     run = start("axes", loss=regression_loss("gamma", None, 1), y=y)
     run.advance(5)
     assert np.abs(run.forest().values).max() <= 0.3 * 5.0
+
+
+def test_sums_of_rounded_values_do_not_depend_on_the_order():
+    rng = np.random.default_rng(0)
+    values = rng.lognormal(sigma=3.0, size=(5000, 1)) * rng.choice([-1, 1], size=(5000, 1))
+    weights = rng.integers(1, 5, size=5000).astype(float)
+    found = rounded(values, weights)
+    np.testing.assert_allclose(found, values, atol=1e-14 * np.abs(values).sum())
+    repeated = np.repeat(found[:, 0], weights.astype(int))
+    sums = {float(np.cumsum(rng.permutation(repeated))[-1]) for _ in range(5)}
+    assert sums == {math.fsum(weights * found[:, 0])}
+    np.testing.assert_array_equal(rounded(0 * values, weights), 0 * values)

@@ -12,6 +12,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.pipeline import make_pipeline
 
+from jarf.bench._interval_peers import INTERVALS, SplitConformal
 from jarf.bench._mechanism import alignment_of_normals
 from jarf.bench._methods import Method, Setting
 from jarf.bench._recipes import Recipe
@@ -21,8 +22,10 @@ __all__ = ["METHODS", "XGB_GRID", "engine_forest", "forest", "jarf_recipe", "xgb
 XGB_GRID = {"max_depth": (3, 6, 9), "learning_rate": (0.05, 0.1), "reg_lambda": (0, 1)}
 
 
-def forest(setting: Setting, **params: Any) -> Any:
+def forest(setting: Setting, intervals: bool = False, **params: Any) -> Any:
     """The random forest of the study: sqrt(d) features in classification, all in regression."""
+    if intervals:
+        return SplitConformal(forest(setting, **params))
     options = {
         "n_estimators": setting.n_trees,
         "random_state": setting.random_state,
@@ -127,6 +130,7 @@ METHODS = (
     Method(
         "RF",
         forest,
+        variants={INTERVALS: {"intervals": True}},
         note="random forest of scikit-learn: the average of many trees, each of which cuts one "
         "column at a time",
         recipe=Recipe(

@@ -29,7 +29,7 @@ from jarf.pages import printable
 
 __all__ = ["compare"]
 
-METHODS = ("RF", "XGB", "CatBoost", "LGBM", "JF", "JB")
+METHODS = ("RF", "XGB", "CatBoost", "LGBM", "JF", "JB", "JE")
 CURVE = (1 / 8, 1 / 4, 1 / 2)  # of the training rows
 _MAX_LEVELS = 50
 _MAX_ONE_HOT = 2000  # one-hot columns of all categories together, at most
@@ -76,7 +76,8 @@ def compare(
         None: guessed from the target, with a note.
     methods : sequence of str or None
         Names of registered methods. None: RF; tuned XGB, CatBoost and LGBM if they are installed;
-        the Jacobian forest JF, Jacobian boosting JB, and methods registered by the user.
+        the Jacobian forest JF, Jacobian boosting JB, the ensemble JE, and methods registered by the
+        user.
     cv, repeats : int
         Number of folds, and how often the rows are divided into folds.
     rows : int or None

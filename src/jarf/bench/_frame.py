@@ -11,7 +11,7 @@ __all__ = ["METRIC_NAMES", "STAGES", "flat_frame"]
 
 METRIC_NAMES = (
     *("kappa", "accuracy", "macro_f1", "roc_auc", "average_precision", "brier", "log_loss", "ece"),
-    *("r2", "rmse"),
+    *("log_loss_before", "ece_before", "r2", "rmse", "coverage", "width"),
 )
 STAGES = ("total", "cpu", "predict", "surrogate", "gradients", "fit")
 _TEXTS = ("dataset", "method", "variant", "status", "error", "task", "source")

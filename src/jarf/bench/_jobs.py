@@ -22,7 +22,12 @@ from jarf.bench._budgets import Budget
 from jarf.bench._datasets import Dataset, get_dataset
 from jarf.bench._jarf_methods import preconditioner_of
 from jarf.bench._methods import Fit, Method, Setting, get_method
-from jarf.bench._metrics import classification_metrics, regression_metrics
+from jarf.bench._metrics import (
+    classification_metrics,
+    interval_metrics,
+    metrics_before_calibration,
+    regression_metrics,
+)
 from jarf.bench._protocol import Split, cap_rows, make_split
 from jarf.bench._rows import WHEN, ResultRow
 
@@ -169,8 +174,10 @@ def _fit_and_score(method: Method, model: Any, split: Split, setting: Setting) -
     if setting.classification:
         proba = model.predict_proba(split.X_test) if hasattr(model, "predict_proba") else None
         metrics = classification_metrics(split.y_test, predicted, proba)
+        metrics |= metrics_before_calibration(model, split.X_test, split.y_test)
     else:
         metrics = regression_metrics(split.y_test, predicted)
+        metrics |= interval_metrics(model, split.X_test, split.y_test)
     times.update(_stages(model, times["total"]))
     extra = method.inspect(Fit(model, split, setting)) if method.inspect else {}
     if getattr(model, "race_", None) is not None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from copy import copy
+from typing import Any
+
 import numpy as np
 from sklearn.metrics import (
     accuracy_score,
@@ -12,7 +15,18 @@ from sklearn.metrics import (
     roc_auc_score,
 )
 
-__all__ = ["calibration_error", "classification_metrics", "regression_metrics"]
+from jarf.ensemble import Calibration
+
+__all__ = [
+    "calibration_error",
+    "classification_metrics",
+    "interval_metrics",
+    "metrics_before_calibration",
+    "regression_metrics",
+]
+
+# Share of the test rows that intervals are asked to contain.
+COVERAGE = 0.9
 
 
 def classification_metrics(
@@ -80,3 +94,35 @@ def regression_metrics(y_true: np.ndarray, y_pred: np.ndarray) -> dict[str, floa
         "r2": float(r2_score(y_true, y_pred)),
         "rmse": float(np.sqrt(np.mean((np.asarray(y_true) - np.asarray(y_pred)) ** 2))),
     }
+
+
+def metrics_before_calibration(model: Any, X: Any, y_true: np.ndarray) -> dict[str, float]:
+    """Log loss and calibration error of a classifier whose own calibration is switched off.
+
+    Empty if the model has no calibration, or did not fit one.
+    """
+    found = getattr(model, "calibration_", None)
+    if found is None or found.reason:
+        return {}
+    plain = copy(model)
+    plain.calibration_ = Calibration(reason="switched off")
+    scores = classification_metrics(y_true, y_true, plain.predict_proba(X))
+    return {f"{name}_before": scores[name] for name in ("log_loss", "ece")}
+
+
+def interval_metrics(model: Any, X: Any, y_true: np.ndarray) -> dict[str, float]:
+    """Share of the rows inside a regressor's 90 % intervals, and the mean width.
+
+    The width is in standard deviations of the responses.
+
+    Empty if the model has no intervals.
+    """
+    if not hasattr(model, "predict_interval"):
+        return {}
+    try:
+        low, high = model.predict_interval(X, COVERAGE).T
+    except ValueError:  # too few training rows to hold some out
+        return {}
+    inside = (low <= y_true) & (y_true <= high)
+    width = float(np.mean(high - low)) / (float(np.std(y_true)) or 1.0)
+    return {"coverage": float(inside.mean()), "width": width}

@@ -22,6 +22,7 @@ from sklearn.ensemble import (
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
+from jarf.bench._interval_peers import INTERVALS, QuantilePair
 from jarf.bench._methods import Method, Setting
 from jarf.bench._protocol import cap_rows
 from jarf.bench._recipes import Recipe
@@ -118,19 +119,18 @@ def _lightgbm(setting: Setting, **params: Any) -> Any:
     return EarlyStopped(kind(**options))
 
 
-def _catboost(setting: Setting, **params: Any) -> Any:
+def _catboost(setting: Setting, intervals: bool = False, **params: Any) -> Any:
     import catboost
 
     kind = catboost.CatBoostClassifier if setting.classification else catboost.CatBoostRegressor
-    return _on_matrix(
-        kind(
-            random_seed=setting.random_state,
-            thread_count=setting.n_jobs,
-            verbose=False,
-            allow_writing_files=False,
-            **params,
-        )
+    model = kind(
+        random_seed=setting.random_state,
+        thread_count=setting.n_jobs,
+        verbose=False,
+        allow_writing_files=False,
+        **params,
     )
+    return QuantilePair(model) if intervals else _on_matrix(model)
 
 
 class YDFModel(BaseEstimator):
@@ -279,6 +279,7 @@ METHODS = (
     Method(
         "CatBoost",
         _catboost,
+        variants={INTERVALS: {"intervals": True}},
         note="CatBoost, untuned: 1,000 rounds, depth 6, learning rate chosen by CatBoost (its "
         "defaults); categories are one-hot here as for every method",
         requires=("catboost",),

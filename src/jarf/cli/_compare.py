@@ -20,11 +20,11 @@ examples:
   jarf compare data.csv --target churn --method-file my_forest.py
   jarf compare umsatz.csv --target Preis --sep ';' --decimal , --encoding cp1252
 
-defaults: RF; tuned XGB, CatBoost and LGBM (if installed); the Jacobian forest JF and Jacobian
-boosting JB; 2 x 5 folds; 200 trees; a random sample of at most 10,000 rows (fewer above 200
-columns) and the first 1,000 columns. Rows without a target are left out. The separator and the
-decimal sign of a CSV file are detected. Running the same command again resumes an interrupted run;
-a changed table starts from scratch.
+defaults: RF; tuned XGB, CatBoost and LGBM (if installed); the Jacobian forest JF, Jacobian
+boosting JB and their ensemble JE; 2 x 5 folds; 200 trees; a random sample of at most 10,000 rows
+(fewer above 200 columns) and the first 1,000 columns. Rows without a target are left out. The
+separator and the decimal sign of a CSV file are detected. Running the same command again resumes
+an interrupted run; a changed table starts from scratch.
 """
 
 

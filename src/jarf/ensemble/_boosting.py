@@ -177,16 +177,15 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
         with stages.stage("surrogates"):
             rows = self._prepare(X, y, weights, [self.geometry_], seed, "final")
         n_threads = threads_with_room(self.n_jobs)
-        run = Rounds(
-            rows, self._loss(), self.geometry_, self._round_rules(), seed, n_threads=n_threads
-        )
+        loss = self._loss()
+        run = Rounds(rows, loss, self.geometry_, self._round_rules(), seed, n_threads=n_threads)
+        run.start_from(self._storable(loss.base(y, weights)))
         if more:
             n_rounds = self._rounds_to_add(run)
         with stages.stage("fit"):
             self._grow(run, n_rounds, stages)
         self.n_iter_ = run.n_rounds
         self.forest_ = self._in_units(run.forest())
-        self._raw_base = run.base  # without the rounding of the units
 
     def _grow(self, run: Rounds, n_rounds: int, stages: Stages) -> None:
         """Grow the final trees and store the loss on the training rows."""
@@ -209,8 +208,7 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
             )
         if self.max_iter == have:
             warn("warm_start=True and max_iter has not grown: no new rounds.", stacklevel=5)
-        before = self._in_raw_units(self.forest_)
-        run.go_on(replace(before, base=getattr(self, "_raw_base", before.base), _checked=None))
+        run.go_on(self._in_raw_units(self.forest_))
         return self.max_iter - have
 
     # --- decisions on held-out rows ----------------------------------------------------------
@@ -383,6 +381,10 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
     def _in_raw_units(self, forest: Forest) -> Forest:
         """Return the sum of trees in the units used during boosting."""
         return forest
+
+    def _storable(self, base: np.ndarray) -> np.ndarray:
+        """Return a base that the units of the responses do not round, so that fits can go on."""
+        return base
 
     # --- predictions -----------------------------------------------------------------------------
 

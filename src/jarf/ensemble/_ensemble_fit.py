@@ -9,7 +9,6 @@ import numpy as np
 
 from jarf._progress import Stages
 from jarf.ensemble._blending import greedy_weights, log_losses, squared_errors
-from jarf.ensemble._calibration import Calibration
 from jarf.ensemble._cross_fit import HeldOut, Split
 from jarf.ensemble._ensemble_members import Member, Task
 from jarf.ensemble._ensemble_report import EnsembleReport
@@ -84,14 +83,19 @@ class Decision:
                 self._try()
         for member in self._in_order():
             needed = self.estimates.get(member.name, 0.0)
-            if any(other.fitted is not None for other in self.members) and (
-                self.clock.left() < needed
-            ):
+            if self.clock.left() < needed and any(other.is_ready for other in self.members):
                 member.outcome = "not fitted: no time left"
                 continue
             with stages.stage(member.name):
-                self._fit(member)
+                self._score(member)
         self._weigh(calibrate)
+        for member in self.members:
+            if self.weights.get(member.name) and member.fitted is None:
+                with stages.stage(member.name):
+                    member.fit_all(self.task, self.seed, self.n_jobs)
+        if calibrate:
+            for member in self.members:
+                member.calibrate()
 
     def _open(self) -> list[Member]:
         return [member for member in self.members if not member.outcome]
@@ -137,19 +141,22 @@ class Decision:
             if far and lead > CERTAIN * error:
                 member.outcome = f"dropped after a trial on {n_learn} rows"
 
-    def _fit(self, member: Member) -> None:
-        """Fit a member to all rows, and predict held-out rows if there is time."""
+    def _score(self, member: Member) -> None:
+        """Predict held-out rows: those of the splits, or those that the member held out itself.
+
+        A member is fitted to all rows once it has a weight; if time is limited, before it is
+        scored, so that there is always one to predict with.
+        """
+        scores_itself = member.scores_itself and not any(len(m.means) for m in self.members)
         before = member.seconds
-        member.fit_all(self.task, self.seed, self.n_jobs)
-        if member.scores_itself and not any(len(other.means) for other in self.members):
-            splits = member.take_held_out(len(self.task.y))
-            if splits:
-                self.splits = splits
-                return
+        if scores_itself or not self.splits or self.clock.limit is not None:
+            member.fit_all(self.task, self.seed, self.n_jobs)
+        if scores_itself and (splits := member.take_held_out(len(self.task.y))):
+            self.splits = splits
+            return
         if not self.splits:
             return
-        needed = (member.seconds - before) * HELD_OUT_SHARE[len(self.splits) > 1]
-        if self.clock.left() < needed:
+        if self.clock.left() < (member.seconds - before) * HELD_OUT_SHARE[len(self.splits) > 1]:
             member.outcome = "not scored: no time left"
             return
         member.predict_held_out(self.task, self.splits, self.seed, self.n_jobs)
@@ -170,7 +177,7 @@ class Decision:
         observed, row_weights = self.task.observed[rows], self.task.row_weights[rows]
         if calibrate and self.task.n_classes:
             for member in scored:
-                calibrate_member(member, observed.argmax(axis=1), row_weights)
+                member.fit_calibration(observed.argmax(axis=1), row_weights)
         losses = (log_losses if self.task.n_classes else squared_errors)(observed)
         found = greedy_weights(np.stack([m.means for m in scored]), losses, row_weights)
         self.weights = {m.name: float(w) for m, w in zip(scored, found, strict=True) if w > 0}
@@ -206,15 +213,6 @@ class Decision:
                 }
             )
         return EnsembleReport(rows, measure, mean, 0 if held_out is None else len(held_out.means))
-
-
-def calibrate_member(member: Member, labels: np.ndarray, weights: np.ndarray) -> None:
-    """Fit the temperature of a member on its held-out predictions, if it supports one."""
-    if not hasattr(member.fitted, "calibration_"):
-        return
-    calibration = Calibration.fit(member.means, labels, weights)
-    member.fitted.calibration_ = calibration
-    member.means = calibration.apply(member.means)
 
 
 def blend(

@@ -12,6 +12,7 @@ from sklearn.base import clone
 
 from jarf._sklearn import is_classifier, rows_of
 from jarf.ensemble._boosting import JacobianBoosting
+from jarf.ensemble._calibration import Calibration
 from jarf.ensemble._cross_fit import Split
 from jarf.ensemble._jacobian_base import JacobianForest
 from jarf.ensemble._jacobian_boosting import JacobianBoostingClassifier, JacobianBoostingRegressor
@@ -96,6 +97,8 @@ class Member:
     name: str
     model: Any
     fitted: Any = None
+    light: Any = None
+    calibration: Calibration | None = None
     means: np.ndarray = field(default_factory=lambda: np.empty(0))
     spreads: np.ndarray | None = None
     seconds: float = 0.0
@@ -106,18 +109,28 @@ class Member:
         return self._timed(self.model, task, seed, n_jobs)
 
     def fit_all(self, task: Task, seed: int, n_jobs: int | None) -> None:
-        """Fit the final model to all rows."""
-        self.fitted = self.fit(task, seed, n_jobs)
+        """Fit the final model to all rows, with the decisions made on learning rows, if any."""
+        model = self.model if self.light is None else self.light
+        self.fitted = self._timed(model, task, seed, n_jobs)
 
     def predict_held_out(
         self, task: Task, splits: list[Split], seed: int, n_jobs: int | None
     ) -> None:
-        """Predict the scored rows of every split with a model fitted to its learning rows."""
-        light = lighter(self.fitted)
+        """Predict the scored rows of every split with a model fitted to its learning rows.
+
+        Later fits reuse the decisions of the first one. A forest is fitted to all rows first: its
+        race may choose several geometries, which its copies cannot share.
+        """
+        if self.fitted is None and isinstance(self.model, JacobianForest):
+            self.fit_all(task, seed, n_jobs)
+        self.light = None if self.fitted is None else lighter(self.fitted)
         means: list[np.ndarray] = []
         spreads: list[Any] = []
         for learn, score in splits:
+            light = self.model if self.light is None else self.light
             model = self._timed(light, task.only(learn), seed, n_jobs)
+            if self.light is None:
+                self.light = lighter(model)
             rows = rows_of(task.X, score)
             means.append(task.predictions(model, rows))
             spreads.append(task.spreads(model, rows))
@@ -138,6 +151,26 @@ class Member:
         if folds:
             self.means = self.fitted.validation_predictions_
         return [(np.setdiff1d(np.arange(n_rows), rows), rows) for rows in folds]
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the member was fitted or scored."""
+        return self.fitted is not None or len(self.means) > 0
+
+    def fit_calibration(self, labels: np.ndarray, weights: np.ndarray) -> None:
+        """Fit a temperature on the held-out predictions and apply it to them.
+
+        Only our own classifiers take a temperature over.
+        """
+        if not isinstance(self.model, JacobianForest | JacobianBoosting | JacobianKernelClassifier):
+            return
+        self.calibration = Calibration.fit(self.means, labels, weights)
+        self.means = self.calibration.apply(self.means)
+
+    def calibrate(self) -> None:
+        """Give the temperature to the fitted model."""
+        if self.fitted is not None and self.calibration is not None:
+            self.fitted.calibration_ = self.calibration
 
     def _timed(self, model: Any, task: Task, seed: int, n_jobs: int | None) -> Any:
         start = time.perf_counter()

@@ -182,7 +182,8 @@ validation_score_ : ndarray
     With early stopping: the same, or ``scoring``, on the held-out rows, for all rounds that were
     tried at the larger learning rate.
 validation_rows_ : list of ndarray
-    With early stopping: the numbers of the rows that were held out, one array per fold.
+    With early stopping: the numbers of the rows that were held out, one array per fold. Model files
+    do not contain them or their predictions.
 validation_predictions_ : ndarray of shape (n_held_out, n_outputs)
     Responses, or class probabilities before calibration, that boosters predicted for these rows
     without having seen them, fold by fold.

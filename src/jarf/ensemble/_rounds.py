@@ -58,6 +58,29 @@ def n_axes_of(rule: float | str, n_columns: int) -> int:
     return max(1, int(np.ceil(float(rule) * n_columns)))
 
 
+def rounded(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Round values so little that all their sums are exact, whatever the order of the rows.
+
+    Splits that divide the rows alike then have exactly the same gain, and rows repeated count
+    exactly as rows of whole weight.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_rows, n_columns)
+    weights : ndarray of shape (n_rows,)
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_columns)
+        Multiples of a power of two, of which any sum has fewer than 2**53.
+    """
+    total = float((weights @ np.abs(values)).max())
+    if not 0.0 < total < np.inf:
+        return values
+    unit = 2.0 ** (np.ceil(np.log2(total)) - 51)
+    return np.asarray(np.rint(values / unit) * unit) if unit > 0.0 else values
+
+
 @dataclass(frozen=True)
 class RoundRules:
     """How each round grows its tree.
@@ -227,6 +250,11 @@ class Rounds:
     def n_rounds(self) -> int:
         return self.n_before + len(self.trees)
 
+    def start_from(self, base: np.ndarray) -> None:
+        """Start from another constant than the best one."""
+        self.base = base
+        self.raw = np.tile(base, (len(self.rows.X), 1))
+
     def go_on(self, forest: Forest) -> None:
         """Start from the trees of an earlier fit."""
         self.before, self.base = forest, np.asarray(forest.base)
@@ -264,8 +292,10 @@ class Rounds:
             if self.cycle.uses_own and self.n_rounds in self._own_from:
                 self._differentiate()
             weights = self._drawn_weights(rng)
+            gradients, hessians = self.loss.gradients(self.rows.y, self.raw, self.rows.weights)
             steps = NewtonTarget(
-                *self.loss.gradients(self.rows.y, self.raw, self.rows.weights),
+                rounded(gradients, self.rows.weights),
+                rounded(hessians, self.rows.weights),
                 self.rules.l2_regularization,
                 monotonic=self.rules.monotonic,
             )
@@ -290,8 +320,9 @@ class Rounds:
         if steps.n_outputs == 1:
             return steps
         factors = rng.standard_normal((steps.n_outputs, 1))
-        hessians = steps.hessians.mean(axis=1, keepdims=True)
-        return replace(steps, gradients=steps.gradients @ factors, hessians=hessians)
+        both = steps.gradients @ factors, steps.hessians.mean(axis=1, keepdims=True)
+        gradients, hessians = (rounded(part, self.rows.weights) for part in both)
+        return replace(steps, gradients=gradients, hessians=hessians)
 
     def _drawn_weights(self, rng: np.random.RandomState) -> np.ndarray:
         """Return the row weights of one tree; zero for rows left out of the subsample."""

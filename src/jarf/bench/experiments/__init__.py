@@ -1,6 +1,14 @@
 """The twelve experiments of the paper's study, and those that go beyond it."""
 
-from jarf.bench.experiments import _ablations, _accuracy, _public, _sizes, _surrogates, _theory
+from jarf.bench.experiments import (
+    _ablations,
+    _accuracy,
+    _public,
+    _sizes,
+    _surrogates,
+    _theory,
+    _uncertainty,
+)
 from jarf.bench.experiments._ablations import ABLATIONS, OBLIQUE, alignment_curves
 from jarf.bench.experiments._accuracy import metric_of
 from jarf.bench.experiments._base import (
@@ -26,7 +34,7 @@ from jarf.bench.experiments._theory import (
 
 EXPERIMENTS = {
     experiment.name: experiment
-    for module in (_accuracy, _ablations, _surrogates, _public, _sizes, _theory)
+    for module in (_accuracy, _ablations, _surrogates, _public, _uncertainty, _sizes, _theory)
     for experiment in module.EXPERIMENTS
 }
 
