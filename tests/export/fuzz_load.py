@@ -178,7 +178,7 @@ def other_array(manifest: dict, members: dict, dice: random.Random) -> None:
     stroke = dice.randrange(4)
     if stroke == 3:
         keys = dice.choice((("array",), ("array", "dtype", "shape"), ("dtype",), ("shape",)))
-        entry |= {key: copy.deepcopy(other[key]) for key in keys}
+        entry |= {key: copy.deepcopy(other[key]) for key in keys if key in other}
         return
     try:
         values = np.frombuffer(members[entry["array"]], entry["dtype"]).reshape(entry["shape"])

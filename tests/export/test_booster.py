@@ -125,3 +125,19 @@ def test_a_file_with_a_spoiled_booster_is_refused(model, content, tmp_path):
     write_members(path, {"model": manifest["model"]}, members)
     with pytest.raises(ValueError, match="wrong parent"):
         load(path)
+
+
+@pytest.mark.parametrize("verbosity", [-1, 3, 2**31 - 1])
+def test_a_file_does_not_change_settings_of_the_whole_process(model, verbosity, tmp_path):
+    path, before = tmp_path / "model", xgboost.get_config()
+    save(model, path)
+    manifest, members = read_members(path, Budget())
+    for pair in manifest["model"]["state"]["estimator_"]["state"]["params"]["dict"]:
+        if pair[0] == "verbosity":
+            pair[1] = verbosity
+    write_members(path, {"model": manifest["model"]}, members)
+    try:
+        np.testing.assert_array_equal(load(path).predict(X), model.predict(X))
+        assert xgboost.get_config() == before
+    finally:
+        xgboost.set_config(**before)

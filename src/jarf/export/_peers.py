@@ -26,6 +26,8 @@ _NODE_FIELDS = (
 )
 # Bytes of one tree beside its nodes, at most; XGBoost's models are larger.
 _TREE, _BOOSTER = 8192, 2**16
+# XGBoost sets it for the whole process: an invalid value makes it reject every later model.
+_PROCESS_WIDE = "verbosity"
 
 
 @dataclass(frozen=True)
@@ -161,7 +163,8 @@ class BoosterKind(EstimatorKind):
 
     def make(self, state: dict[str, Any]) -> Any:
         booster = state.pop("booster", None)
-        made = self.cls(**state["params"])
+        kept = {name: value for name, value in state["params"].items() if name != _PROCESS_WIDE}
+        made = self.cls(**kept)
         if booster is not None:
             made.load_model(bytearray(checked_booster(booster, is_classifier(made))))
         return made
