@@ -5,6 +5,7 @@
 //   threads [ROUNDS]
 #include <cstdio>
 #include <cstdlib>
+#include <stdexcept>
 #include <thread>
 
 #include "../predictor.hpp"
@@ -44,14 +45,25 @@ struct Shared {
     table.weights.assign(table.n_rows, 1.0);
     jarf_tests::add_bins(table);
     columns = table.columns();
-    target = jarf_tests::make_target(dice, table);
-    spec = target.spec();
-    spec->check(table.weights.data());
+    draw_target(dice);
     for (int k = 0; k < 3; ++k) proposals.push_back(jarf_tests::make_proposal(dice, columns));
     for (std::size_t i = 0; i < 200 * forest.n_features; ++i) centre.push_back(dice.number());
     upper = lower = centre;
     for (float& value : upper) value += 0.5f;
     for (float& value : lower) value -= 0.5f;
+  }
+
+  // Draws targets until one is accepted: monotone constraints need a single output.
+  void draw_target(Dice& dice) {
+    for (;;) {
+      target = jarf_tests::make_target(dice, table);
+      try {
+        spec = target.spec();
+        spec->check(table.weights.data());
+        return;
+      } catch (const std::invalid_argument&) {
+      }
+    }
   }
 
   void grow(std::size_t number, Answers& answers) const {
