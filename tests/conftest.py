@@ -36,8 +36,19 @@ class Kind:
 
     def make(self, **parameters):
         """Return a small model; parameters that it does not have are ignored."""
-        wanted = {**_SMALL, **parameters}
+        wanted = {**_SMALL, **self._members(), **parameters}
         return self.type(**{key: wanted[key] for key in self.known & wanted.keys()})
+
+    def _members(self):
+        """Small members of an ensemble; boosting by its name would take seconds per fit."""
+        if "members" not in self.known:
+            return {}
+        kind = "Regressor" if self.regresses else "Classifier"
+        models = {
+            "forest": getattr(jarf, f"JacobianForest{kind}")(5, calibrate=False),
+            "boosting": getattr(jarf, f"JacobianBoosting{kind}")(max_iter=5, calibrate=False),
+        }
+        return {"members": [*models.items(), "kernel"]}
 
     def answer(self, model, X):
         """Return all predictions for some rows."""
