@@ -88,8 +88,11 @@ class _KernelSurrogate(BaseEstimator):
         self._bandwidth = float(typical)
         kernel = np.exp(distance / -self._bandwidth)
         kernel[np.diag_indices(len(kernel))] += self.ridge
-        factor = linalg.cho_factor(kernel, lower=True, overwrite_a=True, check_finite=False)
-        self._weights = linalg.cho_solve(factor, target, check_finite=False)
+        try:
+            factor = linalg.cho_factor(kernel, lower=True, check_finite=False)
+            self._weights = linalg.cho_solve(factor, target, check_finite=False)
+        except linalg.LinAlgError:  # rounding made a nearly singular matrix indefinite
+            self._weights = linalg.lstsq(kernel, target, check_finite=False)[0]
 
     def _seen(self, Z):
         """Return standardised rows in coordinates in which the metric is the identity."""
