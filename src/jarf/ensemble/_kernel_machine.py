@@ -23,15 +23,16 @@ from jarf.ensemble._calibration import Calibration
 from jarf.ensemble._conformal import IntervalMixin, SetMixin
 from jarf.ensemble._cross_fit import HeldOut, keep_calibration
 from jarf.ensemble._holdout import MIN_ROWS, score_splits
+from jarf.ensemble._sources import ForestSource, Table
 from jarf.surrogate import Choice, KernelMachine, Rows, fit_machine, held_out_losses
 from jarf.table import TableEncoder, encode_classes, fit_table, read_table, take_tables
-from jarf.trees import stream
+from jarf.trees import ClassTarget, ResponseTarget, Target, stream
 
-# Settings tried on held-out rows: metric refinements, bandwidths in median distances, ridges.
+# Settings tried on held-out rows: metric refinements, ridges, kernels.
 REFINEMENTS = (0, 1, 2, 3)
-BANDWIDTHS = (1.0, 2.5)
 RIDGES = (1e-3, 1e-2, 1e-1, 1.0)
-DEFAULT = Choice(2, 1.0, 1e-2)
+KERNELS = ("laplace", "matern")
+DEFAULT = Choice(2, 2.5, 1e-2, "laplace")
 # Maximum training rows of trial machines; tables below FOLDS_BELOW rows use N_FOLDS folds.
 MAX_TRIAL, FOLDS_BELOW, N_FOLDS = 1000, 1000, 4
 # Maximum number of rows that the machine is fitted to.
@@ -40,6 +41,9 @@ MAX_ROWS = 40_000
 LEAST_LEVEL_SCALE = 0.3
 # Number of rows over which sensitivities are averaged.
 SENSITIVITY_ROWS = 1000
+# The forest that weighs the columns sees at most this many rows. No column weighs less than this,
+# relative to the root mean square of all weights.
+FOREST_ROWS, LEAST_WEIGHT = 5000, 1e-3
 
 
 class _KernelEstimator(BaseEstimator):
@@ -49,8 +53,9 @@ class _KernelEstimator(BaseEstimator):
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
         "n_anchors": [Interval(Integral, 2, None, closed="left")],
         "n_refinements": [Interval(Integral, 0, None, closed="left"), StrOptions({"auto"})],
-        "bandwidth": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
+        "bandwidth": [Interval(Real, 0, None, closed="neither")],
         "ridge": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
+        "kernel": [StrOptions({"auto", *KERNELS})],
         "calibrate": ["boolean"],
         "random_state": ["random_state"],
         "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
@@ -61,8 +66,9 @@ class _KernelEstimator(BaseEstimator):
         n_anchors: int = 2000,
         *,
         n_refinements: int | str = "auto",
-        bandwidth: float | str = "auto",
+        bandwidth: float = 2.5,
         ridge: float | str = "auto",
+        kernel: str = "auto",
         calibrate: bool = True,
         random_state: Any = None,
         categorical_features: Any = "from_dtype",
@@ -71,6 +77,7 @@ class _KernelEstimator(BaseEstimator):
         self.n_refinements = n_refinements
         self.bandwidth = bandwidth
         self.ridge = ridge
+        self.kernel = kernel
         self.calibrate = calibrate
         self.random_state = random_state
         self.categorical_features = categorical_features
@@ -112,10 +119,12 @@ class _KernelEstimator(BaseEstimator):
         self._standardise(X)
         rows = Rows(self._standardised(X), outputs[used], observed[used], weights)
         self.choice_, held_out = self._choose(X, rows, seed)
+        shares = self._column_weights(rows, seed, "final")
+        self.scale_, rows = self.scale_ / shares, rows._replace(Z=rows.Z * shares)
         self.machine_ = fit_machine(rows, self.choice_, self.n_anchors, stream(seed, "anchors"))
         self._keep(held_out)
         some = rows.only(slice(0, None, -(-len(used) // SENSITIVITY_ROWS)))
-        squares = self.machine_.gradients(some.Z, some.observed) ** 2
+        squares = (self.machine_.gradients(some.Z, some.observed) * shares) ** 2
         self.sensitivities_ = np.average(squares, axis=0, weights=some.weights)
         return self
 
@@ -139,12 +148,39 @@ class _KernelEstimator(BaseEstimator):
             tried if given == "auto" else (given,)
             for given, tried in (
                 (self.n_refinements, REFINEMENTS),
-                (self.bandwidth, BANDWIDTHS),
                 (self.ridge, RIDGES),
+                (self.kernel, KERNELS),
             )
         )
-        steps, widths, ridges = options
-        return [Choice(s, float(w), float(r)) for s in steps for w in widths for r in ridges]
+        steps, ridges, kernels = options
+        return [
+            Choice(s, float(self.bandwidth), float(r), k)
+            for s in steps
+            for r in ridges
+            for k in kernels
+        ]
+
+    def _column_weights(self, rows: Rows, seed: int, part: str) -> np.ndarray:
+        """Weigh standardised columns by the sensitivity of a small forest on the same rows.
+
+        The metric of the first machine is the diagonal of the forest's EJOP, so that columns of
+        noise do not hide the others.
+        """
+        n, d = rows.Z.shape
+        if n < MIN_ROWS:
+            return np.ones(d)
+        rng = stream(seed, "column weights", part)
+        if n > FOREST_ROWS:
+            rows = rows.only(np.sort(rng.choice(n, FOREST_ROWS, replace=False)))
+        target: Target = ResponseTarget(rows.outputs)
+        if isinstance(self, ClassifierMixin):
+            target = ClassTarget(rows.observed, rows.outputs.shape[1])
+        table = Table.standardised(np.asfortranarray(rows.Z, np.float32), rows.weights)
+        slopes = ForestSource.fit(table, target, rng, 1).gradients(table, target, 1)
+        squares = np.average(slopes**2, axis=0, weights=rows.weights)
+        if not squares.any():
+            return np.ones(d)
+        return np.maximum(np.sqrt(squares / squares.mean()), LEAST_WEIGHT)
 
     def _choose(self, X: np.ndarray, rows: Rows, seed: int) -> tuple[Choice, HeldOut | None]:
         """Return the best settings and their predictions of the held-out rows."""
@@ -158,9 +194,12 @@ class _KernelEstimator(BaseEstimator):
             )
         if not splits:
             return (choices[0] if len(choices) == 1 else self._default()), None
-        tried = [
-            held_out_losses(rows.only(learn), rows.only(score), choices) for learn, score in splits
-        ]
+        tried = []
+        for number, (learn, score) in enumerate(splits):
+            seen = rows.only(learn)
+            shares = self._column_weights(seen, seed, f"split {number}")
+            weighed = rows._replace(Z=rows.Z * shares)
+            tried.append(held_out_losses(weighed.only(learn), weighed.only(score), choices))
         best = int(np.argmin(sum(losses for losses, _ in tried)))
         scored = rows.only(np.concatenate([score for _, score in splits]))
         means = np.concatenate([predictions[best] for _, predictions in tried])
@@ -215,12 +254,12 @@ def as_probabilities(answers: np.ndarray) -> np.ndarray:
 class JacobianKernelClassifier(SetMixin, ClassifierMixin, _KernelEstimator):
     """Kernel machine whose metric is its own expected Jacobian outer product.
 
-    Laplace kernel ridge regression of the class indicators (a recursive feature machine): fitted,
-    differentiated, and fitted again in the metric of its mean outer product of gradients. Up to
-    ``n_anchors`` rows, every row is an anchor (kernel centre). With more rows, a random subset of
-    them is (inducing points), and the coefficients are fitted to at most 40,000 rows. The number
-    of refinements, the bandwidth and the ridge are chosen on held-out rows, which also calibrate
-    the probabilities.
+    Kernel ridge regression of the class indicators (a recursive feature machine): fitted,
+    differentiated, and fitted again in the metric of its mean outer product of gradients. The first
+    metric weighs each column by the sensitivity of a small forest. Up to ``n_anchors`` rows, every
+    row is an anchor (kernel centre). With more rows, a random subset of them is (inducing points),
+    and the coefficients are fitted to at most 40,000 rows. The number of refinements, the ridge
+    and the kernel are chosen on held-out rows, which also calibrate the probabilities.
 
     Parameters
     ----------
@@ -228,10 +267,13 @@ class JacobianKernelClassifier(SetMixin, ClassifierMixin, _KernelEstimator):
         Maximum number of anchors. Time grows with its cube, memory with its square.
     n_refinements : int or "auto", default="auto"
         Number of times the metric is replaced. "auto" tries 0 to 3.
-    bandwidth : float or "auto", default="auto"
-        In multiples of the median distance between rows. "auto" tries 1 and 2.5.
+    bandwidth : float, default=2.5
+        In multiples of the median distance between rows.
     ridge : float or "auto", default="auto"
         "auto" tries 0.001, 0.01, 0.1 and 1.
+    kernel : {"auto", "laplace", "matern"}, default="auto"
+        "laplace" is ``exp(-r)``, "matern" the smoother Matern kernel of order 3/2. "auto" tries
+        both.
     calibrate : bool, default=True
         Whether to fit the temperature of the probabilities, and the sets of ``predict_set``, on
         the held-out rows. Predicted classes do not depend on it.
@@ -246,7 +288,7 @@ class JacobianKernelClassifier(SetMixin, ClassifierMixin, _KernelEstimator):
     classes_ : ndarray of shape (n_classes,)
         The labels.
     choice_ : Choice
-        The number of refinements, bandwidth and ridge that were used.
+        The number of refinements, bandwidth, ridge and kernel that were used.
     machine_ : KernelMachine
         Anchors, coefficients and metric.
     calibration_ : Calibration
@@ -331,10 +373,13 @@ class JacobianKernelRegressor(IntervalMixin, RegressorMixin, _KernelEstimator):
         Maximum number of anchors. Time grows with its cube, memory with its square.
     n_refinements : int or "auto", default="auto"
         Number of times the metric is replaced. "auto" tries 0 to 3.
-    bandwidth : float or "auto", default="auto"
-        In multiples of the median distance between rows. "auto" tries 1 and 2.5.
+    bandwidth : float, default=2.5
+        In multiples of the median distance between rows.
     ridge : float or "auto", default="auto"
         "auto" tries 0.001, 0.01, 0.1 and 1.
+    kernel : {"auto", "laplace", "matern"}, default="auto"
+        "laplace" is ``exp(-r)``, "matern" the smoother Matern kernel of order 3/2. "auto" tries
+        both.
     calibrate : bool, default=True
         Whether to keep the errors at held-out rows, for ``predict_interval`` and
         ``predict_quantiles``.
@@ -347,7 +392,7 @@ class JacobianKernelRegressor(IntervalMixin, RegressorMixin, _KernelEstimator):
     Attributes
     ----------
     choice_ : Choice
-        The number of refinements, bandwidth and ridge that were used.
+        The number of refinements, bandwidth, ridge and kernel that were used.
     machine_ : KernelMachine
         Anchors, coefficients and metric.
     conformal_ : ConformalResiduals

@@ -92,9 +92,9 @@ def _parts() -> list[Kind]:
     calibration = {"temperature": "number", "floor": "number", "n_rows": "count"}
     calibration |= {"log_loss": "tuple", "calibration_error": "tuple", "reason": "text"}
     residuals = {"scores": "matrix", "weights": "vector", "floors": "vector"}
-    choice = {"n_refinements": "count", "bandwidth": "number", "ridge": "number"}
+    choice = {"n_refinements": "count", "bandwidth": "number", "ridge": "number", "kernel": "text"}
     machine = {"anchors": "matrix", "coefficients": "matrix", "centre": "vector"}
-    machine |= {"root": "matrix|none", "bandwidth": "number"}
+    machine |= {"root": "matrix|none", "bandwidth": "number", "kernel": "text"}
     report = {"rows": "list", "measure": "text", "loss": "number", "n_rows": "count"}
     per_tree = {"classifies": "bool", "maps_": "list", "trees_": "list"}
     sizes = ("mean", "scale", "std", "low", "high", "steps")
@@ -117,7 +117,7 @@ def _parts() -> list[Kind]:
         Kind(ours.Calibration, calibration, _check_calibration),
         Kind(ours.ConformalResiduals, residuals, _check_residuals),
         Kind(ours.ConformalSets, {"scores": "vector", "weights": "vector"}, _check_sets),
-        Kind(Choice, choice),
+        Kind(Choice, choice, _check_choice),
         Kind(KernelMachine, machine, _check_machine),
         Kind(ours.EnsembleReport, report, _check_report),
         Kind(ours.PerTreeForest, per_tree, _check_per_tree),
@@ -226,7 +226,12 @@ def _check_sets(sets: ours.ConformalSets) -> None:
     _check_weights(sets.weights)
 
 
+def _check_choice(choice: Choice) -> None:
+    require(choice.kernel in ("laplace", "matern"), "a kernel is unknown")
+
+
 def _check_machine(machine: KernelMachine) -> None:
+    require(machine.kernel in ("laplace", "matern"), "a kernel is unknown")
     fits = len(machine.anchors) == len(machine.coefficients) > 0
     fits = fits and machine.coefficients.shape[1] == len(machine.centre)
     require(fits, "anchors and coefficients of a kernel machine differ in number")

@@ -11,6 +11,7 @@ from jarf.export._graph import Graph
 from jarf.export._table_graph import table_graph
 from jarf.export._trees_graph import trees_graph
 from jarf.inspection import trees_of
+from jarf.surrogate import KernelMachine
 
 KERNELS = (JacobianKernelClassifier, JacobianKernelRegressor)
 # Probabilities of a kernel machine are cut to this before they are scaled.
@@ -45,8 +46,7 @@ def kernel_graph(graph: Graph, model: Any, encoded: str) -> str:
     product = graph.add("MatMul", seen, graph.constant(-2.0 * anchors.T, np.float64))
     squared = graph.add("Add", graph.add("Add", own, theirs), product)
     apart = graph.add("Sqrt", graph.add("Max", squared, graph.constant([0.0], np.float64)))
-    scale = graph.constant([-1.0 / machine.bandwidth], np.float64)
-    kernel = graph.add("Exp", graph.add("Mul", apart, scale))
+    kernel = similarity_graph(graph, machine, apart)
     sums = graph.add("MatMul", kernel, graph.constant(machine.coefficients, np.float64))
     answer = graph.add("Add", sums, graph.constant(machine.centre, np.float64))
     if not hasattr(model, "classes_"):
@@ -54,6 +54,17 @@ def kernel_graph(graph: Graph, model: Any, encoded: str) -> str:
     cut = graph.add("Max", answer, graph.constant([LEAST], np.float64))
     total = graph.add("ReduceSum", cut, graph.constant([1], np.int64), keepdims=1)
     return graph.add("Div", cut, total)
+
+
+def similarity_graph(graph: Graph, machine: KernelMachine, apart: str) -> str:
+    """Add the kernel of a machine at these distances."""
+    smooth = machine.kernel == "matern"
+    scale = (np.sqrt(3.0) if smooth else 1.0) / machine.bandwidth
+    steps = graph.add("Mul", apart, graph.constant([scale], np.float64))
+    decayed = graph.add("Exp", graph.add("Neg", steps))
+    if not smooth:
+        return decayed
+    return graph.add("Mul", graph.add("Add", steps, graph.constant([1.0], np.float64)), decayed)
 
 
 def temperature_graph(graph: Graph, model: Any, answer: str) -> str:

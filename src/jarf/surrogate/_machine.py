@@ -1,8 +1,9 @@
 """A kernel machine in its own EJOP metric that scales: a dense solve, or inducing rows.
 
-Laplace kernel ridge regression. The metric is replaced by the mean outer product of the machine's
-gradients a few times, as in `_kernel.py`. Up to a bounded number of rows every row is an anchor;
-with more rows, a random part of them is, and all rows decide the coefficients.
+Kernel ridge regression with a Laplace kernel or a smoother Matern kernel. The metric is replaced by
+the mean outer product of the machine's gradients a few times, as in `_kernel.py`. Up to a bounded
+number of rows every row is an anchor; with more rows, a random part of them is, and all rows decide
+the coefficients.
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ from jarf.surrogate._kernel import distances, metric_root
 
 # Rows are compared with the anchors in blocks of this many.
 BLOCK_ROWS = 1024
-# Metrics are refined with this ridge, and with the median distance as the bandwidth.
-REFINING_RIDGE = 1e-3
+# The kernels, with the ridge of the machines that refine the metric. Their bandwidth is the median
+# distance. "laplace" is exp(-r), "matern" is (1 + s) exp(-s) with s = sqrt(3) r (Matern 3/2).
+REFINING_RIDGES = {"laplace": 1e-3, "matern": 1e-2}
 # A solve over inducing rows costs at most this many rows times anchors squared.
 MOST_WORK = 4e10
 
@@ -35,6 +37,7 @@ class Choice:
     bandwidth : float
         In multiples of the median distance.
     ridge : float
+    kernel : {"laplace", "matern"}, default="laplace"
 
     Examples
     --------
@@ -46,11 +49,12 @@ class Choice:
     n_refinements: int
     bandwidth: float
     ridge: float
+    kernel: str = "laplace"
 
 
 @dataclass(frozen=True, eq=False)
 class KernelMachine:
-    """A fitted machine: ``f(z) = centre + sum_a coefficients_a exp(-|z root - anchor_a| / h)``.
+    """A fitted machine: ``f(z) = centre + sum_a coefficients_a k(|z root - anchor_a| / h)``.
 
     Parameters
     ----------
@@ -61,6 +65,9 @@ class KernelMachine:
     root : ndarray of shape (n_columns, n_directions) or None
         None: the metric is the identity.
     bandwidth : float
+        The number h.
+    kernel : {"laplace", "matern"}, default="laplace"
+        The function k.
 
     Examples
     --------
@@ -77,6 +84,7 @@ class KernelMachine:
     centre: np.ndarray
     root: np.ndarray | None
     bandwidth: float
+    kernel: str = "laplace"
 
     def predict(self, Z: np.ndarray) -> np.ndarray:
         """Predict at standardised rows: (n_rows, n_outputs)."""
@@ -86,21 +94,17 @@ class KernelMachine:
     def sums(self, Z: np.ndarray) -> np.ndarray:
         """Predict without the centre, and without setting the number of BLAS threads."""
         found = np.empty((len(Z), self.coefficients.shape[1]))
-        for block, kernel in _kernels(self._seen(Z), self.anchors, self.bandwidth):
-            found[block] = kernel @ self.coefficients
+        for block, apart in _far_apart(self._seen(Z), self.anchors):
+            found[block] = similarity(apart, self.bandwidth, self.kernel) @ self.coefficients
         return found
 
     def gradients(self, Z: np.ndarray, output: np.ndarray) -> np.ndarray:
         """Differentiate one output per row, in closed form: (n_rows, n_columns)."""
         seen, h = self._seen(Z), self.bandwidth
         slopes = np.empty(Z.shape)
-        for start in range(0, len(Z), BLOCK_ROWS):
-            block = slice(start, start + BLOCK_ROWS)
-            apart = distances(seen[block], self.anchors)
-            pull = np.exp(apart / -h)
-            pull[apart < 1e-6 * h] = 0.0  # an anchor does not pull at itself
+        for block, apart in _far_apart(seen, self.anchors):
+            pull = _pull(apart, h, self.kernel)
             pull *= self.coefficients.T[output[block]]
-            pull /= np.maximum(apart, 1e-6 * h) * h
             slope = pull @ self.anchors - pull.sum(axis=1)[:, None] * seen[block]
             slopes[block] = slope if self.root is None else slope @ self.root.T
         return slopes
@@ -139,31 +143,33 @@ class Rows(NamedTuple):
         return Rows(*(part[rows] for part in self))
 
 
-def refined_roots(rows: Rows, n_refinements: int) -> Iterator[np.ndarray | None]:
+def refined_roots(rows: Rows, n_refinements: int, kernel: str) -> Iterator[np.ndarray | None]:
     """Yield the root of the metric after 0, 1, ... refinements on these rows (dense solves)."""
     root = None
     yield root
     for _ in range(n_refinements):
-        machine = solve(rows, root, 1.0, [REFINING_RIDGE])[0]
+        machine = solve(rows, root, 1.0, [REFINING_RIDGES[kernel]], kernel)[0]
         root = metric_root(machine.gradients(rows.Z, rows.observed))
         yield root
 
 
-def solve(rows: Rows, root, bandwidth: float, ridges: list[float]) -> list[KernelMachine]:
+def solve(
+    rows: Rows, root, bandwidth: float, ridges: list[float], kernel: str
+) -> list[KernelMachine]:
     """Fit one machine per ridge with every row as an anchor."""
     seen = rows.Z if root is None else rows.Z @ root
     apart = distances(seen, seen)
     h = bandwidth * _typical(apart)
-    kernel = np.exp(apart / -h)
+    alike = similarity(apart, h, kernel)
     centre = np.average(rows.outputs, axis=0, weights=rows.weights)
     noise = rows.weights.mean() / rows.weights
     machines = []
     for ridge in ridges:
-        matrix = kernel.copy()
+        matrix = alike.copy()
         matrix[np.diag_indices(len(matrix))] += ridge * noise
         factor = linalg.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
         found = linalg.cho_solve(factor, rows.outputs - centre, check_finite=False)
-        machines.append(KernelMachine(seen, found, centre, root, h))
+        machines.append(KernelMachine(seen, found, centre, root, h, kernel))
     return machines
 
 
@@ -175,16 +181,17 @@ def solve_inducing(rows: Rows, anchors: np.ndarray, root, choice: Choice) -> Ker
     h = choice.bandwidth * _typical(inner)
     centre = np.average(rows.outputs, axis=0, weights=rows.weights)
     weights = rows.weights / rows.weights.mean()
-    gram = choice.ridge * np.exp(inner / -h)
+    gram = choice.ridge * similarity(inner, h, choice.kernel)
     gram[np.diag_indices(len(gram))] += 1e-9 * len(seen)
     right = np.zeros((len(anchors), rows.outputs.shape[1]))
-    for block, kernel in _kernels(seen, held, h):
-        weighed = kernel * weights[block, None]
-        gram += weighed.T @ kernel
+    for block, apart in _far_apart(seen, held):
+        alike = similarity(apart, h, choice.kernel)
+        weighed = alike * weights[block, None]
+        gram += weighed.T @ alike
         right += weighed.T @ (rows.outputs[block] - centre)
     factor = linalg.cho_factor(gram, lower=True, overwrite_a=True, check_finite=False)
     found = linalg.cho_solve(factor, right, check_finite=False)
-    return KernelMachine(held, found, centre, root, h)
+    return KernelMachine(held, found, centre, root, h, choice.kernel)
 
 
 def fit_machine(rows: Rows, choice: Choice, n_anchors: int, rng) -> KernelMachine:
@@ -206,11 +213,11 @@ def fit_machine(rows: Rows, choice: Choice, n_anchors: int, rng) -> KernelMachin
     n = len(rows.Z)
     with threadpool_limits(limits=1, user_api="blas"):
         if n <= n_anchors:
-            *_, root = refined_roots(rows, choice.n_refinements)
-            return solve(rows, root, choice.bandwidth, [choice.ridge])[0]
+            *_, root = refined_roots(rows, choice.n_refinements, choice.kernel)
+            return solve(rows, root, choice.bandwidth, [choice.ridge], choice.kernel)[0]
         n_anchors = min(n_anchors, int(np.sqrt(MOST_WORK / n)))
         anchors = np.sort(rng.choice(n, max(2, n_anchors), replace=False))
-        *_, root = refined_roots(rows.only(anchors), choice.n_refinements)
+        *_, root = refined_roots(rows.only(anchors), choice.n_refinements, choice.kernel)
         return solve_inducing(rows, anchors, root, choice)
 
 
@@ -232,25 +239,51 @@ def held_out_losses(
     """
     losses = np.full(len(choices), np.inf)
     predictions: list[np.ndarray] = [np.empty(0)] * len(choices)
-    most = max(choice.n_refinements for choice in choices)
     with threadpool_limits(limits=1, user_api="blas"):
-        for step, root in enumerate(refined_roots(learn, most)):
-            for bandwidth in sorted({c.bandwidth for c in choices if c.n_refinements == step}):
-                places = [
-                    i
-                    for i, c in enumerate(choices)
-                    if (c.n_refinements, c.bandwidth) == (step, bandwidth)
-                ]
-                machines = solve(learn, root, bandwidth, [choices[i].ridge for i in places])
-                # The kernel between learning and scored rows serves all ridges.
-                every = np.hstack([machine.coefficients for machine in machines])
-                found = replace(machines[0], coefficients=every).sums(score.Z)
-                parts = np.split(found, len(places), axis=1)
-                for i, part, machine in zip(places, parts, machines, strict=True):
-                    predictions[i] = part + machine.centre
-                    errors = ((predictions[i] - score.outputs) ** 2).sum(axis=1)
-                    losses[i] = score.weights @ errors
+        for places, machines in _machines_of(learn, choices):
+            # The kernel between learning and scored rows serves all ridges.
+            every = np.hstack([machine.coefficients for machine in machines])
+            found = replace(machines[0], coefficients=every).sums(score.Z)
+            parts = np.split(found, len(places), axis=1)
+            for i, part, machine in zip(places, parts, machines, strict=True):
+                predictions[i] = part + machine.centre
+                errors = ((predictions[i] - score.outputs) ** 2).sum(axis=1)
+                losses[i] = score.weights @ errors
     return losses, predictions
+
+
+def _machines_of(
+    rows: Rows, choices: list[Choice]
+) -> Iterator[tuple[list[int], list[KernelMachine]]]:
+    """Yield the machines that share a kernel matrix, with the places of their choices."""
+    for kernel in dict.fromkeys(choice.kernel for choice in choices):
+        most = max(choice.n_refinements for choice in choices if choice.kernel == kernel)
+        for step, root in enumerate(refined_roots(rows, most, kernel)):
+            wanted = [
+                i for i, c in enumerate(choices) if (c.kernel, c.n_refinements) == (kernel, step)
+            ]
+            for bandwidth in sorted({choices[i].bandwidth for i in wanted}):
+                places = [i for i in wanted if choices[i].bandwidth == bandwidth]
+                ridges = [choices[i].ridge for i in places]
+                yield places, solve(rows, root, bandwidth, ridges, kernel)
+
+
+def similarity(apart: np.ndarray, bandwidth: float, kernel: str) -> np.ndarray:
+    """Return the kernel at these distances."""
+    if kernel == "laplace":
+        return np.exp(apart / -bandwidth)
+    steps = apart * (np.sqrt(3.0) / bandwidth)
+    return (1.0 + steps) * np.exp(-steps)
+
+
+def _pull(apart: np.ndarray, bandwidth: float, kernel: str) -> np.ndarray:
+    """Return the negative derivative of the kernel by the distance, divided by the distance."""
+    if kernel == "matern":
+        return np.exp(apart * (-np.sqrt(3.0) / bandwidth)) * (3.0 / bandwidth**2)
+    least = 1e-6 * bandwidth
+    pull = np.exp(apart / -bandwidth) / (np.maximum(apart, least) * bandwidth)
+    pull[apart < least] = 0.0  # an anchor does not pull at itself
+    return pull
 
 
 def _typical(apart: np.ndarray) -> float:
@@ -259,8 +292,8 @@ def _typical(apart: np.ndarray) -> float:
     return float(np.median(sample[sample > 0])) if (sample > 0).any() else 1.0
 
 
-def _kernels(seen: np.ndarray, anchors: np.ndarray, h: float) -> Iterator[tuple[slice, np.ndarray]]:
-    """Yield blocks of rows with their kernel against all anchors."""
+def _far_apart(seen: np.ndarray, anchors: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
+    """Yield blocks of rows with their distances to all anchors."""
     for start in range(0, len(seen), BLOCK_ROWS):
         block = slice(start, start + BLOCK_ROWS)
-        yield block, np.exp(distances(seen[block], anchors) / -h)
+        yield block, distances(seen[block], anchors)
