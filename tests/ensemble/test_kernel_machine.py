@@ -17,7 +17,7 @@ from jarf.surrogate import Choice, Rows, fit_machine, held_out_losses
 rng = np.random.default_rng(0)
 X = rng.normal(size=(300, 5))
 Y = np.sin(X[:, 0] + X[:, 1])
-FIXED = {"n_refinements": 1, "bandwidth": 1.0, "ridge": 1e-3, "kernel": "laplace"}
+FIXED = {"n_refinements": 1, "bandwidth": 1.0, "ridge": 1e-3, "kernel": "laplace", "sharpness": 1.0}
 
 
 def rows(n=300, weights=None, outputs=Y):
@@ -115,6 +115,24 @@ def test_columns_are_weighed_and_the_metric_is_refined():
         assert fitted.score(noise[200:], Y[200:]) > 0.9
         assert fitted.feature_importances_.shape == (25,)
         assert fitted.feature_importances_[:2].sum() > 0.8
+
+
+def test_sharp_weights_find_few_columns_among_many():
+    wide = np.random.default_rng(1).normal(size=(500, 150))
+    target = np.sin(wide[:, 0] + wide[:, 1]) + wide[:, 2] ** 2
+    scores = {
+        power: JacobianKernelRegressor(sharpness=power, random_state=0)
+        .fit(wide[:400], target[:400])
+        .score(wide[400:], target[400:])
+        for power in (0.0, 1.0, 3.0)
+    }
+    chosen = JacobianKernelRegressor(random_state=0).fit(wide[:400], target[:400])
+    assert scores[0.0] < scores[1.0] < scores[3.0]
+    assert chosen.choice_.sharpness == 3.0
+
+
+def test_narrow_tables_do_not_try_sharp_weights():
+    assert JacobianKernelRegressor(random_state=0).fit(X, Y).choice_.sharpness == 1.0
 
 
 def test_noise_gets_the_largest_ridge():

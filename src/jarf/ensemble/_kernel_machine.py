@@ -32,7 +32,10 @@ from jarf.trees import ClassTarget, ResponseTarget, Target, stream
 REFINEMENTS = (0, 1, 2, 3)
 RIDGES = (1e-3, 1e-2, 1e-1, 1.0)
 KERNELS = ("laplace", "matern")
-DEFAULT = Choice(2, 2.5, 1e-2, "laplace")
+DEFAULT = Choice(2, 2.5, 1e-2, "laplace", 1.0)
+# Powers of the columns' weights, by the minimum number of columns; those after the first are tried
+# with few refinements only.
+SHARPNESSES, SHARP_REFINEMENTS = {0: (1.0,), 12: (1.0, 3.0)}, (0, 1)
 # Maximum training rows of trial machines; tables below FOLDS_BELOW rows use N_FOLDS folds.
 MAX_TRIAL, FOLDS_BELOW, N_FOLDS = 1000, 1000, 4
 # Maximum number of rows that the machine is fitted to.
@@ -56,6 +59,7 @@ class _KernelEstimator(BaseEstimator):
         "bandwidth": [Interval(Real, 0, None, closed="neither")],
         "ridge": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
         "kernel": [StrOptions({"auto", *KERNELS})],
+        "sharpness": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
         "calibrate": ["boolean"],
         "random_state": ["random_state"],
         "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
@@ -69,6 +73,7 @@ class _KernelEstimator(BaseEstimator):
         bandwidth: float = 2.5,
         ridge: float | str = "auto",
         kernel: str = "auto",
+        sharpness: float | str = "auto",
         calibrate: bool = True,
         random_state: Any = None,
         categorical_features: Any = "from_dtype",
@@ -78,6 +83,7 @@ class _KernelEstimator(BaseEstimator):
         self.bandwidth = bandwidth
         self.ridge = ridge
         self.kernel = kernel
+        self.sharpness = sharpness
         self.calibrate = calibrate
         self.random_state = random_state
         self.categorical_features = categorical_features
@@ -119,7 +125,7 @@ class _KernelEstimator(BaseEstimator):
         self._standardise(X)
         rows = Rows(self._standardised(X), outputs[used], observed[used], weights)
         self.choice_, held_out = self._choose(X, rows, seed)
-        shares = self._column_weights(rows, seed, "final")
+        shares = sharpened(self._sensitivities(rows, seed, "final"), self.choice_.sharpness)
         self.scale_, rows = self.scale_ / shares, rows._replace(Z=rows.Z * shares)
         self.machine_ = fit_machine(rows, self.choice_, self.n_anchors, stream(seed, "anchors"))
         self._keep(held_out)
@@ -142,34 +148,33 @@ class _KernelEstimator(BaseEstimator):
     def _standardised(self, X: np.ndarray) -> np.ndarray:
         return (X - self.mean_) / self.scale_
 
-    def _choices(self) -> list[Choice]:
-        """Return the settings to try; a parameter that is not "auto" has a single value."""
+    def _choices(self, n_columns: int) -> list[Choice]:
+        powers = next(p for least, p in reversed(SHARPNESSES.items()) if n_columns >= least)
         options: Any = (
             tried if given == "auto" else (given,)
             for given, tried in (
                 (self.n_refinements, REFINEMENTS),
                 (self.ridge, RIDGES),
                 (self.kernel, KERNELS),
+                (self.sharpness, powers),
             )
         )
-        steps, ridges, kernels = options
+        steps, ridges, kernels, powers = options
         return [
-            Choice(s, float(self.bandwidth), float(r), k)
+            Choice(s, float(self.bandwidth), float(r), k, float(p))
+            for p in powers
             for s in steps
             for r in ridges
             for k in kernels
+            if p == powers[0] or s in SHARP_REFINEMENTS or len(steps) == 1
         ]
 
-    def _column_weights(self, rows: Rows, seed: int, part: str) -> np.ndarray:
-        """Weigh standardised columns by the sensitivity of a small forest on the same rows.
-
-        The metric of the first machine is the diagonal of the forest's EJOP, so that columns of
-        noise do not hide the others.
-        """
+    def _sensitivities(self, rows: Rows, seed: int, part: str) -> np.ndarray:
+        """Return the mean squared derivatives of a small forest on these rows, by column."""
         n, d = rows.Z.shape
         if n < MIN_ROWS:
             return np.ones(d)
-        rng = stream(seed, "column weights", part)
+        rng = stream(seed, "sensitivities", part)
         if n > FOREST_ROWS:
             rows = rows.only(np.sort(rng.choice(n, FOREST_ROWS, replace=False)))
         target: Target = ResponseTarget(rows.outputs)
@@ -177,14 +182,11 @@ class _KernelEstimator(BaseEstimator):
             target = ClassTarget(rows.observed, rows.outputs.shape[1])
         table = Table.standardised(np.asfortranarray(rows.Z, np.float32), rows.weights)
         slopes = ForestSource.fit(table, target, rng, 1).gradients(table, target, 1)
-        squares = np.average(slopes**2, axis=0, weights=rows.weights)
-        if not squares.any():
-            return np.ones(d)
-        return np.maximum(np.sqrt(squares / squares.mean()), LEAST_WEIGHT)
+        return np.average(slopes**2, axis=0, weights=rows.weights)
 
     def _choose(self, X: np.ndarray, rows: Rows, seed: int) -> tuple[Choice, HeldOut | None]:
         """Return the best settings and their predictions of the held-out rows."""
-        choices = self._choices()
+        choices = self._choices(X.shape[1])
         splits = []
         if len(X) >= MIN_ROWS and (len(choices) > 1 or self.calibrate):
             splits = score_splits(
@@ -194,16 +196,29 @@ class _KernelEstimator(BaseEstimator):
             )
         if not splits:
             return (choices[0] if len(choices) == 1 else self._default()), None
-        tried = []
-        for number, (learn, score) in enumerate(splits):
-            seen = rows.only(learn)
-            shares = self._column_weights(seen, seed, f"split {number}")
-            weighed = rows._replace(Z=rows.Z * shares)
-            tried.append(held_out_losses(weighed.only(learn), weighed.only(score), choices))
+        tried = [
+            self._trial(rows, learn, score, choices, seed, f"split {number}")
+            for number, (learn, score) in enumerate(splits)
+        ]
         best = int(np.argmin(sum(losses for losses, _ in tried)))
         scored = rows.only(np.concatenate([score for _, score in splits]))
         means = np.concatenate([predictions[best] for _, predictions in tried])
         return choices[best], HeldOut(means, np.ones_like(means), scored.outputs, scored.weights)
+
+    def _trial(
+        self, rows: Rows, learn, score, choices: list[Choice], seed: int, part: str
+    ) -> tuple[np.ndarray, list[np.ndarray]]:
+        """Return the losses and predictions of all choices; nothing sees the scored targets."""
+        found = self._sensitivities(rows.only(learn), seed, part)
+        losses: list[np.ndarray] = []
+        predictions: list[np.ndarray] = []
+        for power in dict.fromkeys(choice.sharpness for choice in choices):
+            weighed = rows._replace(Z=rows.Z * sharpened(found, power))
+            some = [choice for choice in choices if choice.sharpness == power]
+            each, answers = held_out_losses(weighed.only(learn), weighed.only(score), some)
+            losses.append(each)
+            predictions += answers
+        return np.concatenate(losses), predictions
 
     def _default(self) -> Choice:
         given: dict[str, Any] = {name: getattr(self, name) for name in vars(DEFAULT)}
@@ -245,6 +260,18 @@ class _KernelEstimator(BaseEstimator):
         return take_tables(super().__sklearn_tags__())
 
 
+def sharpened(sensitivities: np.ndarray, power: float) -> np.ndarray:
+    """Return the weights of columns in the first metric, with a mean square of about one.
+
+    With a power of one, this metric is the diagonal of the EJOP whose entries are given. Columns of
+    noise then do not hide the others.
+    """
+    if not sensitivities.any():
+        return np.ones(len(sensitivities))
+    weights = (sensitivities / sensitivities.max()) ** (0.5 * power)
+    return np.maximum(weights / np.sqrt(np.mean(weights**2)), LEAST_WEIGHT)
+
+
 def as_probabilities(answers: np.ndarray) -> np.ndarray:
     """Clip regressions of class indicators to positive values and normalise them to sum one."""
     answers = np.clip(answers, 1e-9, None)
@@ -274,6 +301,9 @@ class JacobianKernelClassifier(SetMixin, ClassifierMixin, _KernelEstimator):
     kernel : {"auto", "laplace", "matern"}, default="auto"
         "laplace" is ``exp(-r)``, "matern" the smoother Matern kernel of order 3/2. "auto" tries
         both.
+    sharpness : float or "auto", default="auto"
+        Power of the columns' weights in the first metric; 0: all columns weigh the same. "auto"
+        tries 1 and, with 12 columns or more, 3.
     calibrate : bool, default=True
         Whether to fit the temperature of the probabilities, and the sets of ``predict_set``, on
         the held-out rows. Predicted classes do not depend on it.
@@ -288,7 +318,7 @@ class JacobianKernelClassifier(SetMixin, ClassifierMixin, _KernelEstimator):
     classes_ : ndarray of shape (n_classes,)
         The labels.
     choice_ : Choice
-        The number of refinements, bandwidth, ridge and kernel that were used.
+        The number of refinements, bandwidth, ridge, kernel and sharpness that were used.
     machine_ : KernelMachine
         Anchors, coefficients and metric.
     calibration_ : Calibration
@@ -380,6 +410,9 @@ class JacobianKernelRegressor(IntervalMixin, RegressorMixin, _KernelEstimator):
     kernel : {"auto", "laplace", "matern"}, default="auto"
         "laplace" is ``exp(-r)``, "matern" the smoother Matern kernel of order 3/2. "auto" tries
         both.
+    sharpness : float or "auto", default="auto"
+        Power of the columns' weights in the first metric; 0: all columns weigh the same. "auto"
+        tries 1 and, with 12 columns or more, 3.
     calibrate : bool, default=True
         Whether to keep the errors at held-out rows, for ``predict_interval`` and
         ``predict_quantiles``.
@@ -392,7 +425,7 @@ class JacobianKernelRegressor(IntervalMixin, RegressorMixin, _KernelEstimator):
     Attributes
     ----------
     choice_ : Choice
-        The number of refinements, bandwidth, ridge and kernel that were used.
+        The number of refinements, bandwidth, ridge, kernel and sharpness that were used.
     machine_ : KernelMachine
         Anchors, coefficients and metric.
     conformal_ : ConformalResiduals

@@ -92,7 +92,8 @@ def _parts() -> list[Kind]:
     calibration = {"temperature": "number", "floor": "number", "n_rows": "count"}
     calibration |= {"log_loss": "tuple", "calibration_error": "tuple", "reason": "text"}
     residuals = {"scores": "matrix", "weights": "vector", "floors": "vector"}
-    choice = {"n_refinements": "count", "bandwidth": "number", "ridge": "number", "kernel": "text"}
+    choice = {"n_refinements": "count", "kernel": "text"}
+    choice |= dict.fromkeys(("bandwidth", "ridge", "sharpness"), "number")
     machine = {"anchors": "matrix", "coefficients": "matrix", "centre": "vector"}
     machine |= {"root": "matrix|none", "bandwidth": "number", "kernel": "text"}
     report = {"rows": "list", "measure": "text", "loss": "number", "n_rows": "count"}

@@ -38,6 +38,9 @@ class Choice:
         In multiples of the median distance.
     ridge : float
     kernel : {"laplace", "matern"}, default="laplace"
+    sharpness : float, default=1.0
+        Power of the weights that columns have before the metric is refined; they are part of the
+        rows that a machine is given.
 
     Examples
     --------
@@ -50,6 +53,7 @@ class Choice:
     bandwidth: float
     ridge: float
     kernel: str = "laplace"
+    sharpness: float = 1.0
 
 
 @dataclass(frozen=True, eq=False)
