@@ -1,9 +1,10 @@
 """Choose the geometry and the number of rounds on held-out rows.
 
 Neither trees nor surrogates see the held-out rows. Boosters of all geometries grow in parallel on
-the same learning rows and are scored on the held-out rows; the better half continues, and plain
-axes always continue. Each is evaluated at the round of its lowest loss, so that learning faster
-gives no advantage. Small tables use cross-fitting instead of a single split.
+the same learning rows and are scored on the held-out rows; the better half continues, and so do
+plain axes unless the last heat left them far behind. Each is evaluated at the round of its lowest
+loss, so that learning faster gives no advantage. Small tables use cross-fitting instead of a single
+split.
 """
 
 from __future__ import annotations
@@ -24,8 +25,9 @@ from jarf.ensemble._rounds import Rounds
 # Rounds between two evaluations of the losses, and before the worse half of the racers is dropped.
 STEP = 10
 HEATS = (20, 60)
-# A geometry must lead plain axes by more than this many standard errors.
-CLEAR = 0.5
+# A geometry must lead plain axes by more than CLEAR standard errors to win. If it leads by HOPELESS
+# standard errors after the last heat, plain axes leave the race.
+CLEAR, HOPELESS = 0.5, 4.0
 # The final model is fitted on more rows and needs more rounds.
 MORE_ROUNDS = 1.1
 
@@ -183,9 +185,10 @@ def choose(
         )
         if heat < stopping.max_iter:
             kept = running[: max(1, len(running) // 2)]
-            running = kept + [
-                racer for racer in running if racer.cycle == AXES and racer not in kept
-            ]
+            plain = [racer for racer in running if racer.cycle == AXES and racer not in kept]
+            if plain and heat == HEATS[-1] and _is_hopeless(plain[0], kept[0], rows, stopping):
+                plain = []
+            running = kept + plain
     best, race = running[0], None
     if len(racers) > 1:
         best, race = _decide(racers, running, rows, stopping, measure)
@@ -194,6 +197,13 @@ def choose(
     held_out = np.concatenate([run.raw_after(found) for run in best.runs])
     observed = np.concatenate([run.scored.y for run in best.runs if run.scored is not None])
     return Chosen(best.cycle, found, losses, race, held_out, observed, rows.weights)
+
+
+def _is_hopeless(plain: Racer, best: Racer, rows: ScoredRows, stopping: Stopping) -> bool:
+    """Return whether plain axes are far behind the best geometry."""
+    lost = plain.row_losses(stopping.best(plain.losses))
+    lead, error = rows.mean_and_error(lost - best.row_losses(stopping.best(best.losses)))
+    return lead > HOPELESS * error
 
 
 def _decide(
@@ -205,13 +215,18 @@ def _decide(
 ) -> tuple[Racer, RaceResult]:
     """Compare all racers with plain axes row by row; plain axes win ties.
 
-    A racer dropped early is compared with plain axes after the same number of rounds.
+    A racer dropped early is compared with plain axes after the same number of rounds; if plain axes
+    left early, all are.
     """
     plain = next(racer for racer in racers if racer.cycle == AXES)
     table: list[dict[str, Any]] = []
     for racer in racers:
-        n_rounds = None if racer in finalists else racer.runs[0].n_rounds + 1
-        lost = racer.row_losses(stopping.best(racer.losses))
+        n_rounds = racer.runs[0].n_rounds + 1
+        if plain not in finalists:
+            n_rounds = min(n_rounds, plain.runs[0].n_rounds + 1)
+        elif racer in finalists:
+            n_rounds = None
+        lost = racer.row_losses(stopping.best(racer.losses[:n_rounds]))
         of_plain = plain.row_losses(stopping.best(plain.losses[:n_rounds]))
         gain, error = rows.mean_and_error(of_plain - lost)
         table.append(
@@ -230,8 +245,9 @@ def _decide(
         (row for row in table if row["geometry"] in names), key=lambda row: -row["gain"]
     )
     first = ranked[0]
-    if not first["gain"] > CLEAR * first["standard_error"]:
-        first = next(row for row in ranked if row["geometry"] == AXES.name)
-    return names[first["geometry"]], RaceResult(
-        (first["geometry"],), table, measure=measure, threshold=CLEAR
-    )
+    winner = first["geometry"]
+    if plain not in finalists:
+        winner = finalists[0].cycle.name
+    elif not first["gain"] > CLEAR * first["standard_error"]:
+        winner = AXES.name
+    return names[winner], RaceResult((winner,), table, measure=measure, threshold=CLEAR)

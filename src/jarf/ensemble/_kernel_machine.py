@@ -23,7 +23,7 @@ from jarf.ensemble._calibration import Calibration
 from jarf.ensemble._conformal import IntervalMixin, SetMixin
 from jarf.ensemble._cross_fit import HeldOut, keep_calibration
 from jarf.ensemble._holdout import MIN_ROWS, score_splits
-from jarf.ensemble._sources import ForestSource, Table
+from jarf.ensemble._sources import Table, column_weights, forest_sensitivities
 from jarf.surrogate import Choice, KernelMachine, Rows, fit_machine, held_out_losses
 from jarf.table import TableEncoder, encode_classes, fit_table, read_table, take_tables
 from jarf.trees import ClassTarget, ResponseTarget, Target, stream
@@ -44,9 +44,8 @@ MAX_ROWS = 40_000
 LEAST_LEVEL_SCALE = 0.3
 # Number of rows over which sensitivities are averaged.
 SENSITIVITY_ROWS = 1000
-# The forest that weighs the columns sees at most this many rows. No column weighs less than this,
-# relative to the root mean square of all weights.
-FOREST_ROWS, LEAST_WEIGHT = 5000, 1e-3
+# The forest that weighs the columns sees at most this many rows.
+FOREST_ROWS = 5000
 
 
 class _KernelEstimator(BaseEstimator):
@@ -125,7 +124,7 @@ class _KernelEstimator(BaseEstimator):
         self._standardise(X)
         rows = Rows(self._standardised(X), outputs[used], observed[used], weights)
         self.choice_, held_out = self._choose(X, rows, seed)
-        shares = sharpened(self._sensitivities(rows, seed, "final"), self.choice_.sharpness)
+        shares = column_weights(self._sensitivities(rows, seed, "final"), self.choice_.sharpness)
         self.scale_, rows = self.scale_ / shares, rows._replace(Z=rows.Z * shares)
         self.machine_ = fit_machine(rows, self.choice_, self.n_anchors, stream(seed, "anchors"))
         self._keep(held_out)
@@ -181,8 +180,7 @@ class _KernelEstimator(BaseEstimator):
         if isinstance(self, ClassifierMixin):
             target = ClassTarget(rows.observed, rows.outputs.shape[1])
         table = Table.standardised(np.asfortranarray(rows.Z, np.float32), rows.weights)
-        slopes = ForestSource.fit(table, target, rng, 1).gradients(table, target, 1)
-        return np.average(slopes**2, axis=0, weights=rows.weights)
+        return forest_sensitivities(table, target, rng, 1)
 
     def _choose(self, X: np.ndarray, rows: Rows, seed: int) -> tuple[Choice, HeldOut | None]:
         """Return the best settings and their predictions of the held-out rows."""
@@ -213,7 +211,7 @@ class _KernelEstimator(BaseEstimator):
         losses: list[np.ndarray] = []
         predictions: list[np.ndarray] = []
         for power in dict.fromkeys(choice.sharpness for choice in choices):
-            weighed = rows._replace(Z=rows.Z * sharpened(found, power))
+            weighed = rows._replace(Z=rows.Z * column_weights(found, power))
             some = [choice for choice in choices if choice.sharpness == power]
             each, answers = held_out_losses(weighed.only(learn), weighed.only(score), some)
             losses.append(each)
@@ -258,18 +256,6 @@ class _KernelEstimator(BaseEstimator):
 
     def __sklearn_tags__(self):
         return take_tables(super().__sklearn_tags__())
-
-
-def sharpened(sensitivities: np.ndarray, power: float) -> np.ndarray:
-    """Return the weights of columns in the first metric, with a mean square of about one.
-
-    With a power of one, this metric is the diagonal of the EJOP whose entries are given. Columns of
-    noise then do not hide the others.
-    """
-    if not sensitivities.any():
-        return np.ones(len(sensitivities))
-    weights = (sensitivities / sensitivities.max()) ** (0.5 * power)
-    return np.maximum(weights / np.sqrt(np.mean(weights**2)), LEAST_WEIGHT)
 
 
 def as_probabilities(answers: np.ndarray) -> np.ndarray:

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 
 import numpy as np
-from scipy.special import expit, log_softmax, softmax, xlogy
+from scipy.special import expit, xlogy
 
 # Lower bound for hessians of classes, to avoid division by zero.
 LEAST_HESSIAN = 1e-12
@@ -236,13 +236,15 @@ class Softmax(Loss):
         return np.log(np.maximum(shares, LEAST_SHARE))
 
     def gradients(self, y, raw, weights):
-        shares = softmax(raw, axis=1)
+        shares = np.exp(raw - raw.max(axis=1, keepdims=True))
+        shares /= shares.sum(axis=1, keepdims=True)
         hessians = np.maximum(shares * (1.0 - shares), LEAST_HESSIAN)
         shares[np.arange(len(y)), y] -= 1.0
         return shares, hessians
 
     def losses(self, y, raw):
-        return -log_softmax(raw, axis=1)[np.arange(len(y)), y]
+        above = raw - raw.max(axis=1, keepdims=True)
+        return np.log(np.exp(above).sum(axis=1)) - above[np.arange(len(y)), y]
 
 
 def group_quantiles(

@@ -33,7 +33,7 @@ from jarf.trees import (
     grow_tree,
     make_columns,
     ordered_values,
-    stream,
+    small_stream,
 )
 
 # The gradients of the model so far are updated before the rounds at which the learning rates add up
@@ -288,7 +288,7 @@ class Rounds:
         for _ in range(n_rounds):
             geometry = self.cycle.rounds[self.n_rounds % len(self.cycle.rounds)]
             # A round draws the same numbers whether or not it follows an earlier fit.
-            rng = stream(self.seed, "rounds", self.cycle.name, str(self.n_rounds))
+            rng = small_stream(self.seed, "rounds", self.cycle.name, str(self.n_rounds))
             if self.cycle.uses_own and self.n_rounds in self._own_from:
                 self._differentiate()
             weights = self._drawn_weights(rng)
@@ -304,7 +304,7 @@ class Rounds:
                 self._proposal(geometry),
                 self._one_sum(steps, rng),
                 weights,
-                rng.randint(2**31 - 1),
+                int(rng.integers(2**31 - 1)),
                 self.rules.limits,
                 self.stop,
                 keep_leaves=True,
@@ -312,7 +312,7 @@ class Rounds:
             )
             self._add(self._finished(tree, steps, weights))
 
-    def _one_sum(self, steps: NewtonTarget, rng: np.random.RandomState) -> NewtonTarget:
+    def _one_sum(self, steps: NewtonTarget, rng: np.random.Generator) -> NewtonTarget:
         """Combine the gradients of several outputs with random factors, to evaluate splits.
 
         Over many rounds, all outputs are covered. Leaves hold the steps of every output.
@@ -324,7 +324,7 @@ class Rounds:
         gradients, hessians = (rounded(part, self.rows.weights) for part in both)
         return replace(steps, gradients=gradients, hessians=hessians)
 
-    def _drawn_weights(self, rng: np.random.RandomState) -> np.ndarray:
+    def _drawn_weights(self, rng: np.random.Generator) -> np.ndarray:
         """Return the row weights of one tree; zero for rows left out of the subsample."""
         n = len(self.rows.X)
         n_drawn = max(1, round(self.rules.subsample * n))

@@ -27,7 +27,7 @@ from jarf.gradients import (
     robust_scale,
     value_gaps,
 )
-from jarf.surrogate import KernelSurrogateClassifier, KernelSurrogateRegressor, fit_copy
+from jarf.surrogate import Choice, KernelMachine, Rows, fit_copy, fit_machine
 from jarf.trees import (
     ClassTarget,
     Forest,
@@ -51,6 +51,9 @@ MAX_SQUARE = 2000
 MAX_KERNEL_COLUMNS = 500
 # The kernel machine uses a third of the rows, within these limits.
 KERNEL_ROWS = (300, 1000)
+KERNEL_CHOICE = Choice(n_refinements=3, bandwidth=1.0, ridge=1e-2, kernel="matern")
+# No column weighs less than this in its first metric.
+LEAST_WEIGHT = 1e-3
 # With more columns than this, only this many largest entries per row are kept.
 MAX_DENSE, MAX_ENTRIES = 64, 24
 
@@ -251,30 +254,51 @@ def _spread_rows(Z: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class KernelSource:
-    """Closed-form gradients of a kernel machine whose metric is its own EJOP."""
+    """Closed-form gradients of a kernel machine whose metric is its own EJOP.
+
+    The first metric weighs the columns by the sensitivities of a small forest.
+    """
 
     columns: np.ndarray
-    model: Any
+    weights: np.ndarray
+    machine: KernelMachine
 
     @classmethod
     def fit(cls, table: Table, target: Target, rng, n_jobs) -> KernelSource:
-        d = table.Z.shape[1]
-        columns = np.arange(d)
-        if d > MAX_KERNEL_COLUMNS:
-            columns = np.sort(rng.permutation(d)[:MAX_KERNEL_COLUMNS])
-        Z = table.Z[:, columns].astype(np.float64)
-        n_rows = int(np.clip(len(Z) // 3, *KERNEL_ROWS))
-        kind = KernelSurrogateClassifier if target.n_classes else KernelSurrogateRegressor
-        return cls(columns, kind(n_rows, random_state=rng).fit(Z, target.answers()))
+        weights = column_weights(forest_sensitivities(table, target, rng, n_jobs))
+        columns = np.sort(np.argsort(-weights, kind="stable")[:MAX_KERNEL_COLUMNS])
+        n_rows = int(np.clip(len(table.Z) // 3, *KERNEL_ROWS))
+        some = np.arange(len(table.Z))
+        if len(some) > n_rows:
+            some = np.sort(rng.choice(len(some), n_rows, replace=False))
+        Z = table.Z[np.ix_(some, columns)] * weights[columns]
+        part = target.only(some)
+        rows = Rows(Z, part.indicators(), part.observed_outputs(), np.ones(len(Z)))
+        return cls(columns, weights[columns], fit_machine(rows, KERNEL_CHOICE, n_rows, rng))
 
     def gradients(self, table: Table, target: Target, n_jobs) -> np.ndarray:
-        Z = table.Z[:, self.columns].astype(np.float64)
-        output = target.observed_outputs()
-        if isinstance(target, ClassTarget):
-            output = np.searchsorted(self.model.classes_, output)
+        Z = table.Z[:, self.columns] * self.weights
         back = np.zeros(table.Z.shape)
-        back[:, self.columns] = self.model.gradients(Z, output)
+        back[:, self.columns] = self.machine.gradients(Z, target.observed_outputs()) * self.weights
         return back
+
+
+def forest_sensitivities(table: Table, target: Target, rng, n_jobs) -> np.ndarray:
+    """Return the mean squared derivatives of a small forest, by column."""
+    slopes = ForestSource.fit(table, target, rng, n_jobs).gradients(table, target, n_jobs)
+    return np.average(slopes**2, axis=0, weights=table.weights)
+
+
+def column_weights(sensitivities: np.ndarray, power: float = 1.0) -> np.ndarray:
+    """Return weights of columns with a mean square of about one.
+
+    With a power of one, the metric of weighted columns is the diagonal of the EJOP whose entries
+    are given. Columns of noise then do not hide the others.
+    """
+    if not sensitivities.any():
+        return np.ones(len(sensitivities))
+    weights = (sensitivities / sensitivities.max()) ** (0.5 * power)
+    return np.maximum(weights / np.sqrt(np.mean(weights**2)), LEAST_WEIGHT)
 
 
 @dataclass(frozen=True, eq=False)

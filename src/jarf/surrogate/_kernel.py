@@ -88,11 +88,7 @@ class _KernelSurrogate(BaseEstimator):
         self._bandwidth = float(typical)
         kernel = np.exp(distance / -self._bandwidth)
         kernel[np.diag_indices(len(kernel))] += self.ridge
-        try:
-            factor = linalg.cho_factor(kernel, lower=True, check_finite=False)
-            self._weights = linalg.cho_solve(factor, target, check_finite=False)
-        except linalg.LinAlgError:  # rounding made a nearly singular matrix indefinite
-            self._weights = linalg.lstsq(kernel, target, check_finite=False)[0]
+        self._weights = solve_positive(kernel, target)
 
     def _seen(self, Z):
         """Return standardised rows in coordinates in which the metric is the identity."""
@@ -302,6 +298,15 @@ class KernelSurrogateRegressor(RegressorMixin, _KernelSurrogate):
         X = validate_data(self, X, dtype=np.float64, reset=False)
         answer = self._answer(X)
         return answer[:, 0] if answer.shape[1] == 1 else answer
+
+
+def solve_positive(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Solve a positive definite system; by least squares if rounding made it indefinite."""
+    try:
+        factor = linalg.cho_factor(matrix, lower=True, check_finite=False)
+        return linalg.cho_solve(factor, right, check_finite=False)
+    except linalg.LinAlgError:
+        return linalg.lstsq(matrix, right, check_finite=False)[0]
 
 
 def distances(A: np.ndarray, B: np.ndarray) -> np.ndarray:

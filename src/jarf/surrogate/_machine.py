@@ -13,10 +13,9 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from scipy import linalg
 from threadpoolctl import threadpool_limits
 
-from jarf.surrogate._kernel import distances, metric_root
+from jarf.surrogate._kernel import distances, metric_root, solve_positive
 
 # Rows are compared with the anchors in blocks of this many.
 BLOCK_ROWS = 1024
@@ -171,8 +170,7 @@ def solve(
     for ridge in ridges:
         matrix = alike.copy()
         matrix[np.diag_indices(len(matrix))] += ridge * noise
-        factor = linalg.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
-        found = linalg.cho_solve(factor, rows.outputs - centre, check_finite=False)
+        found = solve_positive(matrix, rows.outputs - centre)
         machines.append(KernelMachine(seen, found, centre, root, h, kernel))
     return machines
 
@@ -193,8 +191,7 @@ def solve_inducing(rows: Rows, anchors: np.ndarray, root, choice: Choice) -> Ker
         weighed = alike * weights[block, None]
         gram += weighed.T @ alike
         right += weighed.T @ (rows.outputs[block] - centre)
-    factor = linalg.cho_factor(gram, lower=True, overwrite_a=True, check_finite=False)
-    found = linalg.cho_solve(factor, right, check_finite=False)
+    found = solve_positive(gram, right)
     return KernelMachine(held, found, centre, root, h, choice.kernel)
 
 

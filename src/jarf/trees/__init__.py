@@ -13,6 +13,7 @@ from jarf.trees._growing import (
     grow_forest,
     grow_tree,
     grow_trees,
+    small_stream,
     stream,
     tree_seeds,
 )
@@ -50,6 +51,7 @@ __all__ = [
     "ordered_values",
     "read_trees",
     "rotate_columns",
+    "small_stream",
     "stream",
     "tree_seeds",
 ]

@@ -88,9 +88,16 @@ def stream(seed: int, *names: str) -> np.random.RandomState:
     It depends on the seed and the names only, so that adding a part does not change the random
     numbers of the others.
     """
-    key = tuple(crc32(name.encode()) for name in names)
-    state = np.random.SeedSequence(seed, spawn_key=key).generate_state(4)
-    return np.random.RandomState(state)
+    return np.random.RandomState(_seeds_of(seed, names).generate_state(4))
+
+
+def small_stream(seed: int, *names: str) -> np.random.Generator:
+    """Return a generator like that of :func:`stream` that is faster to create."""
+    return np.random.Generator(np.random.PCG64(_seeds_of(seed, names)))
+
+
+def _seeds_of(seed: int, names: tuple[str, ...]) -> np.random.SeedSequence:
+    return np.random.SeedSequence(seed, spawn_key=tuple(crc32(name.encode()) for name in names))
 
 
 def bootstrap_counts(n_rows: int, n_draws: int | None, seed: int) -> np.ndarray:

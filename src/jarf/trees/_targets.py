@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from jarf._native import engine
 
@@ -215,11 +214,13 @@ class NewtonTarget:
 
     def leaf_values(self, weights: np.ndarray, leaves: np.ndarray, n_leaves: int) -> np.ndarray:
         """Return what leaves hold, given the leaf of every row: (n_leaves, n_outputs)."""
-        rows = np.arange(len(leaves))
-        shape = (n_leaves, len(leaves))
-        members = csr_array((weights, (leaves, rows)), shape=shape)
-        hessians = members @ self.hessians + self.l2_regularization
-        steps = -(members @ self.gradients)
+        order = np.argsort(leaves, kind="stable")
+        ordered = leaves[order]
+        starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
+        sums = np.zeros((2, n_leaves, self.n_outputs))
+        for total, each in zip(sums, (self.gradients, self.hessians), strict=True):
+            total[ordered[starts]] = np.add.reduceat(weights[order, None] * each[order], starts)
+        steps, hessians = -sums[0], sums[1] + self.l2_regularization
         return np.where(hessians > 1e-16, steps / np.where(hessians > 1e-16, hessians, 1.0), 0.0)
 
     def crossing(self) -> Any:
