@@ -36,8 +36,9 @@ DEFAULT = Choice(2, 2.5, 1e-2, "laplace", 1.0)
 # Powers of the columns' weights, by the minimum number of columns; those after the first are tried
 # with few refinements only.
 SHARPNESSES, SHARP_REFINEMENTS = {0: (1.0,), 12: (1.0, 3.0)}, (0, 1)
-# Maximum training rows of trial machines; tables below FOLDS_BELOW rows use N_FOLDS folds.
-MAX_TRIAL, FOLDS_BELOW, N_FOLDS = 1000, 1000, 4
+# Maximum numbers of rows that trial machines learn from and are scored on; tables of fewer rows than
+# FOLDS_BELOW use N_FOLDS folds.
+MAX_TRIAL, MAX_SCORED, FOLDS_BELOW, N_FOLDS = 800, 2000, 1000, 4
 # Maximum number of rows that the machine is fitted to.
 MAX_ROWS = 40_000
 # Lower bound for the scale of level indicators, so that rare levels do not dominate.
@@ -66,7 +67,7 @@ class _KernelEstimator(BaseEstimator):
 
     def __init__(
         self,
-        n_anchors: int = 2000,
+        n_anchors: int = 5000,
         *,
         n_refinements: int | str = "auto",
         bandwidth: float = 2.5,
@@ -188,7 +189,7 @@ class _KernelEstimator(BaseEstimator):
         splits = []
         if len(X) >= MIN_ROWS and (len(choices) > 1 or self.calibrate):
             splits = score_splits(
-                *(X, stream(seed, "splits"), (3, 4), MAX_TRIAL),
+                *(X, stream(seed, "splits"), (3, 4), MAX_TRIAL, MAX_SCORED),
                 n_folds=N_FOLDS,
                 folds_below=FOLDS_BELOW,
             )
@@ -276,7 +277,7 @@ class JacobianKernelClassifier(SetMixin, ClassifierMixin, _KernelEstimator):
 
     Parameters
     ----------
-    n_anchors : int, default=2000
+    n_anchors : int, default=5000
         Maximum number of anchors. Time grows with its cube, memory with its square.
     n_refinements : int or "auto", default="auto"
         Number of times the metric is replaced. "auto" tries 0 to 3.
@@ -385,7 +386,7 @@ class JacobianKernelRegressor(IntervalMixin, RegressorMixin, _KernelEstimator):
 
     Parameters
     ----------
-    n_anchors : int, default=2000
+    n_anchors : int, default=5000
         Maximum number of anchors. Time grows with its cube, memory with its square.
     n_refinements : int or "auto", default="auto"
         Number of times the metric is replaced. "auto" tries 0 to 3.

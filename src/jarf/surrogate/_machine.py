@@ -23,7 +23,9 @@ BLOCK_ROWS = 1024
 # distance. "laplace" is exp(-r), "matern" is (1 + s) exp(-s) with s = sqrt(3) r (Matern 3/2).
 REFINING_RIDGES = {"laplace": 1e-3, "matern": 1e-2}
 # A solve over inducing rows costs at most this many rows times anchors squared.
-MOST_WORK = 4e10
+MOST_WORK = 2e10
+# The metric is refined on at most this many anchors.
+REFINING_ROWS = 1500
 
 
 @dataclass(frozen=True)
@@ -168,7 +170,7 @@ def solve(
     noise = rows.weights.mean() / rows.weights
     machines = []
     for ridge in ridges:
-        matrix = alike.copy()
+        matrix = alike.copy() if len(ridges) > 1 else alike
         matrix[np.diag_indices(len(matrix))] += ridge * noise
         found = solve_positive(matrix, rows.outputs - centre)
         machines.append(KernelMachine(seen, found, centre, root, h, kernel))
@@ -205,21 +207,25 @@ def fit_machine(rows: Rows, choice: Choice, n_anchors: int, rng) -> KernelMachin
     n_anchors : int
         Up to this many rows, all are anchors.
     rng : RandomState
-        Draws anchors.
+        Draws anchors, and those that refine the metric.
 
     Returns
     -------
     KernelMachine
     """
     n = len(rows.Z)
+    anchors = np.arange(n)
+    if n > n_anchors:
+        n_anchors = max(2, min(n_anchors, int(np.sqrt(MOST_WORK / n))))
+        anchors = np.sort(rng.choice(n, n_anchors, replace=False))
+    some = anchors
+    if len(anchors) > REFINING_ROWS:
+        some = np.sort(rng.choice(anchors, REFINING_ROWS, replace=False))
     with threadpool_limits(limits=1, user_api="blas"):
-        if n <= n_anchors:
-            *_, root = refined_roots(rows, choice.n_refinements, choice.kernel)
-            return solve(rows, root, choice.bandwidth, [choice.ridge], choice.kernel)[0]
-        n_anchors = min(n_anchors, int(np.sqrt(MOST_WORK / n)))
-        anchors = np.sort(rng.choice(n, max(2, n_anchors), replace=False))
-        *_, root = refined_roots(rows.only(anchors), choice.n_refinements, choice.kernel)
-        return solve_inducing(rows, anchors, root, choice)
+        *_, root = refined_roots(rows.only(some), choice.n_refinements, choice.kernel)
+        if len(anchors) < n:
+            return solve_inducing(rows, anchors, root, choice)
+        return solve(rows, root, choice.bandwidth, [choice.ridge], choice.kernel)[0]
 
 
 def held_out_losses(
