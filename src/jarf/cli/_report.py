@@ -26,9 +26,9 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument(
         "--figure",
         metavar="FILE.md",
-        help="also write the figure of accuracy and time on public tables, light and dark, into "
-        "docs/_static beside this file, and show it between <!-- figure:start --> and "
-        "<!-- figure:end -->",
+        help="also write the figure of accuracy against fit time, light and dark, into _static (or "
+        "docs/_static) beside this file; show it and its sentence between "
+        "<!-- figure:start --> and <!-- figure:end -->",
     )
     parser.add_argument(
         "--tables",
