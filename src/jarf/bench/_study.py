@@ -33,7 +33,10 @@ __all__ = ["Study", "plan_study", "reproduce"]
 
 
 # never changed here, or part of the key of a row
-_NOT_STORED = ("datasets", "folds", "max_levels", "experiments", "sizes", "theory_rows")
+_NOT_STORED = (
+    *("datasets", "folds", "max_levels", "experiments"),
+    *("sizes", "size_folds", "theory_rows"),
+)
 
 
 @dataclass
