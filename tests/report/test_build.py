@@ -119,7 +119,9 @@ def test_figures_answer_to_filters(report_page):
     text = report_page.read_text()
     assert 'data-method="CCF"' in text
     assert 'data-tip="adult, ours: +' in text
-    assert "url(#" not in re.sub(r"url\(#(simulation|gains|beeswarm|times|mech|abl|sub)", "", text)
+    assert "url(#" not in re.sub(
+        r"url\(#(accuracy|simulation|gains|beeswarm|times|mech|abl|sub)", "", text
+    )
 
 
 def test_markdown_for_readme_and_docs(results_folder, tmp_path, capsys):

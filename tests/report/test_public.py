@@ -149,6 +149,8 @@ def test_the_page_begins_with_the_figure_and_a_sentence(folder, tmp_path):
     text = page.read_text()
     assert text.index('id="figure-accuracy-and-time"') < text.index('id="claims"')
     assert "most accurate of 3 methods on 4 public classification tables" in text
+    assert "Our measurements on tables that others published." in text
+    assert "0 x 2" not in text
     for name in ("srbench-ranks", "srbench-r2", "pmlb-ranks", "accuracy-and-time"):
         ET.parse(tmp_path / "figures" / f"{name}.svg")
     for name in ("srbench-ranks", "srbench-r2", "pmlb-ranks"):
@@ -185,8 +187,9 @@ def panel(task, n, ranks, study=False):
 def test_sentences_do_not_hide_a_lower_place():
     ranks = {"RF": 3.0, "CatBoost": 1.2, "JF": 1.8}
     assert headline_sentence([panel("regression", 98, ranks)]) == (
-        "The Jacobian forest (JF) is on average the second most accurate of 3 methods, behind "
-        "CatBoost, on 98 public regression tables (1.5 times the fit time of a random forest)."
+        "Without tuning, the Jacobian forest (JF) is on average the second most accurate of 3 "
+        "methods, behind CatBoost, on 98 public regression tables, and a fit takes 1.5 times as "
+        "long as that of a random forest."
     )
     assert headline_sentence([]) == ""
 
@@ -194,9 +197,9 @@ def test_sentences_do_not_hide_a_lower_place():
 def test_one_sentence_speaks_of_both_tasks():
     first = panel("classification", 55, {"RF": 3.0, "CatBoost": 2.2, "JF": 1.8})
     assert headline_sentence([first, panel("regression", 98, first.ranks)]) == (
-        "The Jacobian forest (JF) is on average the most accurate of 3 methods on 55 public "
-        "classification tables (1.5 times the fit time of a random forest) and the most accurate "
-        "of 3 methods on 98 public regression tables (1.5 times as long)."
+        "Without tuning, the Jacobian forest (JF) is on average the most accurate of 3 methods on "
+        "55 public classification tables and on 98 public regression tables, and a fit takes 1.5 "
+        "and 1.5 times as long as that of a random forest."
     )
     other = panel("regression", 98, {"RF": 3.0, "CatBoost": 2.2, "JE": 1.8})
     assert "; the Jacobian ensemble (JE) is on average" in headline_sentence([first, other])

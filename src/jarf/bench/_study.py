@@ -64,6 +64,11 @@ class Study:
         sizes = self.budget.as_dict()
         for name in _NOT_STORED:
             sizes.pop(name)
+        public = {get_dataset(job.dataset).protocol is not None for job in self.jobs}
+        if False not in public:  # the other number may have been planned by another call
+            sizes.pop("repeats")
+        if True not in public:
+            sizes.pop("public_repeats")
         return {**sizes, "seed": self.seed}
 
 

@@ -110,8 +110,13 @@ def _summary_and_tables(
     summary = {
         "run": results.settings,
         "environment": environments,
-        "counts": {"rows": len(results.rows), "errors": len(results.errors)},
+        "counts": {
+            "rows": len(results.rows),
+            "errors": len(results.errors),
+            "study": len(results.datasets()),
+        },
         "headline": headline_sentence(headline_panels(results)),
+        "repeats": results.repeats(),
         "unfinished": results.unfinished().strip(),
         "experiments": [
             {
@@ -274,13 +279,19 @@ def _lead(summary: dict[str, Any]) -> str:
     run, counts = summary["run"], summary["counts"]
     cap = f"at most {run['train_cap']:,}" if run.get("train_cap") else "no cap on"
     real = [f for f in summary["datasets"] if not f["source"].startswith("jarf.datasets")]
+    study = summary["counts"]["study"]
+    text = "Our measurements on tables that others published."
+    if study or not real:
+        text = (
+            "Our measurements next to the numbers printed in <i>Jacobian Aligned Random "
+            "Forests</i> (Rauniyar, ICLR 2026). The protocol is the paper's; nothing was tuned to "
+            "match its results."
+        )
+    splits = f"{summary['repeats']} x 2 cross-validation, {cap} training rows, " if study else ""
     return (
-        "<p>Our measurements next to the numbers printed in <i>Jacobian Aligned Random Forests</i> "
-        "(Rauniyar, ICLR 2026). The protocol is the paper's; nothing was tuned to match its "
-        "results.</p>"
+        f"<p>{text}</p>"
         f'<p class="soft">{counts["rows"]:,} fits on {len(real)} datasets, budget '
-        f"<b>{escape(str(run.get('name', '?')))}</b>: {run.get('repeats', '?')} x 2 "
-        f"cross-validation, {cap} training rows, {run.get('n_trees', '?')} trees"
+        f"<b>{escape(str(run.get('name', '?')))}</b>: {splits}{run.get('n_trees', '?')} trees"
         f"{', ' + str(counts['errors']) + ' fits failed' if counts['errors'] else ''}. "
         f"{summary['unfinished']}</p>"
     )

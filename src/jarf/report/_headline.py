@@ -68,33 +68,28 @@ def _panel(
 
 def headline_sentence(panels: Sequence[HeadlinePanel]) -> str:
     """One sentence on our best method of each panel, whatever its place."""
-    parts: list[str] = []
-    last = ""
+    groups: dict[tuple[str, str], list[HeadlinePanel]] = {}
     for panel in panels:
         own = next((method for method in panel.order if method in _NAMES), None)
-        if own is None:
-            continue
-        if own == last:
-            parts[-1] += f" and {_standing(panel, own, 'as long')}"
-        else:
-            time = "the fit time of a random forest"
-            parts.append(f"{_NAMES[own]} is on average {_standing(panel, own, time)}")
-        last = own
-    text = "; ".join(parts)
-    return f"{text[0].upper()}{text[1:]}." if text else ""
+        if own is not None:
+            groups.setdefault((own, _standing(panel, own)), []).append(panel)
+    parts = []
+    for (own, standing), same in groups.items():
+        tables = " and ".join(f"on {panel.n_tables} public {panel.task} tables" for panel in same)
+        times = " and ".join(f"{panel.times[own]:.1f}" for panel in same)
+        parts.append(
+            f"{_NAMES[own]} is on average {standing} {tables}, and a fit takes {times} times as "
+            "long as that of a random forest"
+        )
+    return f"Without tuning, {'; '.join(parts)}." if parts else ""
 
 
-def _standing(panel: HeadlinePanel, own: str, unit: str) -> str:
-    """Place, tables and time of a method, for a sentence."""
+def _standing(panel: HeadlinePanel, own: str) -> str:
+    """The place of a method, for a sentence."""
     place = panel.order.index(own)
     word = _ORDER[place] if place < len(_ORDER) else f"number {place + 1} of the most"
-    text = f"the {word} accurate of {len(panel.order)} methods"
-    if place:
-        text += f", behind {', '.join(panel.order[:place])},"
-    return (
-        f"{text} on {panel.n_tables} public {panel.task} tables "
-        f"({panel.times[own]:.1f} times {unit})"
-    )
+    behind = f", behind {', '.join(panel.order[:place])}," if place else ""
+    return f"the {word} accurate of {len(panel.order)} methods{behind}"
 
 
 def headline_notes(panels: Sequence[HeadlinePanel]) -> str:

@@ -83,11 +83,18 @@ def _headline_note(summary: dict[str, Any], paper: bool) -> str:
     run = summary["run"]
     text = (
         f"Ours{' (the paper in parentheses)' if paper else ''}. Budget {run.get('name')}, "
-        f"{run.get('repeats')} x 2 splits, at most {run.get('train_cap') or 'all'} training rows, "
+        f"{summary['repeats']} x 2 splits, at most {run.get('train_cap') or 'all'} training rows, "
         f"{run.get('n_trees')} trees. Claims of the paper: {verdicts}. "
         f"{summary['unfinished']} {' '.join(left_out)}"
     )
-    return plain_text(text.rstrip())
+    return plain_text(" ".join([text.rstrip(), *_goals_in_short(summary)]))
+
+
+def _goals_in_short(summary: dict[str, Any]) -> list[str]:
+    """Return how many goals of our own forest hold, if these results test any."""
+    counted = Counter(goal["verdict"] for goal in summary["goals"])
+    verdicts = [f"{v}: {counted[v]}" for v in (HOLDS, PART, NOT_HERE) if counted[v]]
+    return [f"Goals for our own forest (JF): {', '.join(verdicts)}."] if verdicts else []
 
 
 def _pick(

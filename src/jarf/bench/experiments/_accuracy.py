@@ -27,7 +27,7 @@ def split_note(results: Results, datasets: list[str] | None = None) -> str:
     cap = run.get("train_cap")
     rows = f"at most {cap:,} training rows per split" if cap else "no cap on training rows"
     return (
-        f"Budget {run.get('name', '?')}: {run.get('repeats', '?')} x 2 stratified "
+        f"Budget {run.get('name', '?')}: {results.repeats(datasets)} x 2 stratified "
         f"cross-validation, {rows}, {run.get('n_trees', '?')} trees. "
         f"Mean ± standard error over splits.{results.unfinished(datasets)}"
     )
