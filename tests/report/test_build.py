@@ -29,7 +29,7 @@ def summary(results_folder):
     return summarise(results_folder)
 
 
-def test_the_summary_is_plain_and_whole(summary):
+def test_the_summary_is_plain_and_whole(summary, results_folder):
     json.dumps(summary)
     usual = [name for name, experiment in EXPERIMENTS.items() if experiment.usual]
     assert [e["name"] for e in summary["experiments"]] == usual
@@ -38,6 +38,7 @@ def test_the_summary_is_plain_and_whole(summary):
     assert summary["counts"]["errors"] == 1
     partial = [d["name"] for d in summary["datasets"] if d["partial"]]
     assert partial == ["covertype"]
+    assert "| covertype\\* |" in tables_markdown(results_folder)
 
 
 def test_tables_name_missing_results(summary):

@@ -209,7 +209,8 @@ def build_report(folder: str | os.PathLike[str], out: str | os.PathLike[str] | N
     for experiment in summary["experiments"]:
         for table in experiment["tables"]:
             write_text(tables / f"{table['id']}.csv", table_csv(table))
-            write_text(tables / f"{table['id']}.md", table_markdown(table))
+            text = table_markdown(table, starred=partial_datasets(summary))
+            write_text(tables / f"{table['id']}.md", text)
     painters = {painter.name: painter for painter in draw_figures(results, by_id)}
     for painter in painters.values():
         save_figure(painter, figures)
@@ -221,6 +222,11 @@ def build_report(folder: str | os.PathLike[str], out: str | os.PathLike[str] | N
         save_figure(first, figures)
     write_text(page, _page(summary, painters, first))
     return page
+
+
+def partial_datasets(summary: dict[str, Any]) -> list[str]:
+    """Return the datasets of which only a part of the registered rows was available."""
+    return [facts["name"] for facts in summary["datasets"] if facts["partial"]]
 
 
 def _own_folder(path: Path) -> Path:
@@ -242,7 +248,7 @@ def _rows_csv(results: Results) -> str:
 
 
 def _page(summary: dict[str, Any], painters: dict[str, Painter], first: Painter | None) -> str:
-    starred = [facts["name"] for facts in summary["datasets"] if facts["partial"]]
+    starred = partial_datasets(summary)
     sections = [("claims", "The paper's claims", _claims(summary))]
     if summary["goals"]:
         sections.append(("goals", "Goals for our own forest", _goals(summary)))
@@ -299,6 +305,8 @@ def _lead(summary: dict[str, Any]) -> str:
 
 def _claims(summary: dict[str, Any]) -> str:
     counted = Counter(claim["verdict"] for claim in summary["claims"])
+    if set(counted) == {UNTESTED}:
+        return '<p class="note">These results do not test the claims of the paper.</p>'
     words = "".join(
         f"<span><b>{counted[verdict]}</b> {verdict}</span>"
         for verdict in (HOLDS, PART, NOT_HERE, UNTESTED)

@@ -8,7 +8,7 @@ from typing import Any
 
 from jarf.bench import CLASSIFICATION, EXPERIMENTS, REGRESSION
 from jarf.pages import plain_text, table_markdown
-from jarf.report._build import summarise
+from jarf.report._build import partial_datasets, summarise
 from jarf.report._claims import HOLDS, NOT_HERE, PART, UNTESTED
 from jarf.report._goals import IN_SIGHT
 
@@ -44,11 +44,12 @@ def headline_markdown(folder: str | os.PathLike[str]) -> str:
 def tables_markdown(folder: str | os.PathLike[str]) -> str:
     """Return verdicts and all tables, for the documentation."""
     summary = summarise(folder)
+    starred = partial_datasets(summary)
     parts = _judged("The paper's claims", summary["claims"])
     parts += _judged("Goals for our own forest (JF)", summary["goals"], IN_SIGHT)
     for experiment in summary["experiments"]:
         parts += [f"### {experiment['title']}", ""]
-        parts += [table_markdown(table) for table in experiment["tables"]]
+        parts += [table_markdown(table, starred=starred) for table in experiment["tables"]]
     return "\n".join(parts) + "\n"
 
 
