@@ -151,6 +151,8 @@ def test_the_page_begins_with_the_figure_and_a_sentence(folder, tmp_path):
     assert "most accurate of 3 methods on 4 public classification tables" in text
     assert "Our measurements on tables that others published." in text
     assert "0 x 2" not in text
+    assert 'id="goals"' not in text  # nothing here tests them
+    assert "These results do not test the claims of the paper." in text
     for name in ("srbench-ranks", "srbench-r2", "pmlb-ranks", "accuracy-and-time"):
         ET.parse(tmp_path / "figures" / f"{name}.svg")
     for name in ("srbench-ranks", "srbench-r2", "pmlb-ranks"):

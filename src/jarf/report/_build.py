@@ -250,7 +250,7 @@ def _rows_csv(results: Results) -> str:
 def _page(summary: dict[str, Any], painters: dict[str, Painter], first: Painter | None) -> str:
     starred = partial_datasets(summary)
     sections = [("claims", "The paper's claims", _claims(summary))]
-    if summary["goals"]:
+    if any(goal["verdict"] != UNTESTED for goal in summary["goals"]):
         sections.append(("goals", "Goals for our own forest", _goals(summary)))
     for experiment in summary["experiments"]:
         names = [name for name in FIGURES_OF.get(experiment["name"], ()) if name in painters]
