@@ -19,7 +19,6 @@ _LABELS = {
     "XGB": "XGBoost",
     "LGBM": "LightGBM",
     "HGB": "HistGradientBoosting",
-    "JARF": "JARF (the paper)",
     "JF": "Jacobian forest",
     "JB": "Jacobian boosting",
     "JE": "Jacobian ensemble",
