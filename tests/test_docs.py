@@ -42,6 +42,14 @@ def test_the_home_page_shows_the_headline_of_the_readme():
         assert readme.count(mark) == 1
 
 
+def test_pages_begin_with_the_same_sentence_as_the_readme():
+    pages = [DOCS.parent / "README.md", DOCS / "index.md", DOCS / "evidence.md"]
+    parts = [page.read_text().split("<!-- figure:start -->")[1] for page in pages]
+    first, *others = [part.split("<picture>")[0].strip() for part in parts]
+    assert first.startswith("Without tuning, ")
+    assert others == [first, first]
+
+
 def test_the_figures_of_the_model_choice_are_those_of_the_study():
     """The table of choose.md repeats the headline, so a new study must update it."""
     readme = (DOCS.parent / "README.md").read_text()

@@ -64,6 +64,7 @@ def test_a_run_under_way_says_so(results):
     fewer = Results([r for r in results.rows if (r.repeat, r.fold) == (0, 0)])
     fewer.settings = results.settings
     assert fewer.unfinished() == " Not finished: 1 to 1 of 4 splits so far."
+    assert (results.repeats(), Results(results.every, {"repeats": 1}).repeats()) == (2, 2)
 
 
 def test_summary_lines(tables):

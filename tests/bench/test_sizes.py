@@ -28,6 +28,7 @@ def test_the_large_budget_runs_sizes_alone():
     study = plan_study("large", datasets=["digits"], methods=["RF", "JF"])
     assert study.experiments == ["sizes"]
     assert {job.cap for job in study.jobs} == {1000}
+    assert {job.fold for job in study.jobs} == {0}  # one half of a split
     usual = plan_study("large", datasets=["digits"])
     assert {job.method for job in usual.jobs} <= {"RF", "XGB", "LGBM", "CatBoost", "JF", "JB", "JE"}
 

@@ -47,6 +47,15 @@ def test_a_selection_runs_and_builds_its_page(tmp_path, capsys):
     assert "4 fits, 2 stored, 2 to do" in capsys.readouterr().err
 
 
+def test_sizes_can_be_chosen(tmp_path, capsys):
+    command = ["reproduce", "--only", "sizes", "--datasets", "iris", "--methods", "RF"]
+    command += ["--jobs", "1", "--no-report", "--out", str(tmp_path / "results")]
+    assert main([*command, "--rows", "30", "50"]) == 0
+    assert {(r.cap, r.n_train) for r in load_rows(tmp_path / "results")} == {(30, 30), (50, 50)}
+    assert main([*command, "--rows", "40"]) == 0  # other sizes join the same folder
+    assert "2 fits, 0 stored, 2 to do" in capsys.readouterr().err
+
+
 def test_a_users_method_joins(tmp_path):
     plugin = tmp_path / "mine.py"
     plugin.write_text(
@@ -75,6 +84,7 @@ def test_a_users_method_joins(tmp_path):
         (["--datasets", "../x"], "unknown dataset '../x'"),
         (["--ablation-repeats", "0"], "--ablation-repeats must be at least 1"),
         (["--jobs", "0"], "--jobs must be at least 1"),
+        (["--rows", "0"], "--rows must be at least 1"),
         (["--data", "/does/not/exist", "--datasets", "adult"], "does not exist"),
         (["--method-file", "missing.py"], "no method file"),
     ],

@@ -29,7 +29,7 @@ def summary(results_folder):
     return summarise(results_folder)
 
 
-def test_the_summary_is_plain_and_whole(summary):
+def test_the_summary_is_plain_and_whole(summary, results_folder):
     json.dumps(summary)
     usual = [name for name, experiment in EXPERIMENTS.items() if experiment.usual]
     assert [e["name"] for e in summary["experiments"]] == usual
@@ -38,6 +38,7 @@ def test_the_summary_is_plain_and_whole(summary):
     assert summary["counts"]["errors"] == 1
     partial = [d["name"] for d in summary["datasets"] if d["partial"]]
     assert partial == ["covertype"]
+    assert "| covertype\\* |" in tables_markdown(results_folder)
 
 
 def test_tables_name_missing_results(summary):
@@ -119,7 +120,9 @@ def test_figures_answer_to_filters(report_page):
     text = report_page.read_text()
     assert 'data-method="CCF"' in text
     assert 'data-tip="adult, ours: +' in text
-    assert "url(#" not in re.sub(r"url\(#(simulation|gains|beeswarm|times|mech|abl|sub)", "", text)
+    assert "url(#" not in re.sub(
+        r"url\(#(accuracy|simulation|gains|beeswarm|times|mech|abl|sub)", "", text
+    )
 
 
 def test_markdown_for_readme_and_docs(results_folder, tmp_path, capsys):

@@ -3,6 +3,7 @@
 import json
 import re
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ from jarf.report import (
     headline_sentence,
     load_results,
 )
+from jarf.report._headline_figure import LIGHT, draw_panels
 
 REGRESSION = [
     "1027_ESL",
@@ -146,41 +148,82 @@ def test_the_page_begins_with_the_figure_and_a_sentence(folder, tmp_path):
     page = build_report(folder, tmp_path)
     text = page.read_text()
     assert text.index('id="figure-accuracy-and-time"') < text.index('id="claims"')
-    assert "On 4 public classification tables, the Jacobian forest (JF) ranks first" in text
+    assert "most accurate of 3 methods on 4 public classification tables" in text
+    assert "Our measurements on tables that others published." in text
+    assert "0 x 2" not in text
+    assert 'id="goals"' not in text  # nothing here tests them
+    assert "These results do not test the claims of the paper." in text
     for name in ("srbench-ranks", "srbench-r2", "pmlb-ranks", "accuracy-and-time"):
         ET.parse(tmp_path / "figures" / f"{name}.svg")
     for name in ("srbench-ranks", "srbench-r2", "pmlb-ranks"):
         assert f'id="figure-{name}"' in text
 
 
-def test_a_readme_shows_the_figure_in_two_themes(folder, tmp_path):
-    readme = tmp_path / "README.md"
-    readme.write_text("<!-- figure:start -->\n<!-- figure:end -->\n")
+def opaque(image):
+    """Colours of the opaque pixels of an image, one per row."""
+    return image[image[..., 3] == 1][:, :3]
+
+
+@pytest.mark.parametrize("beside", [False, True])
+def test_a_page_shows_the_figure_in_two_themes(folder, tmp_path, beside):
+    imread = pytest.importorskip("matplotlib.image").imread
+    if beside:
+        (tmp_path / "_static").mkdir()
+    page = tmp_path / "README.md"
+    page.write_text("<!-- figure:start -->\n<!-- figure:end -->\n")
     out = str(tmp_path / "out")
-    assert main(["report", str(folder), "--out", out, "--figure", str(readme)]) == 0
-    text = readme.read_text()
-    shown = re.findall(r'(?:src|srcset)="([^"]+)"', text)
-    assert len(shown) == 2
-    light, dark = (
-        ET.parse(tmp_path / path) and (tmp_path / path).read_text() for path in shown[::-1]
-    )
-    assert light != dark
-    assert "<text" not in light  # outlines: the fonts of other sites are not known
-    assert "ranks first of 3 methods" in text
+    assert main(["report", str(folder), "--out", out, "--figure", str(page)]) == 0
+    text = page.read_text()
+    dark, light = re.findall(r'(?:src|srcset)="([^"]+)"', text)
+    assert light.startswith("_static/" if beside else "docs/_static/")
+    assert opaque(imread(tmp_path / light)).min() < 0.2  # dark texts
+    assert opaque(imread(tmp_path / dark)).min() > 0.2
+    assert "the most accurate of 3 methods" in text
     assert "Default settings of our methods were chosen on these tables." in text
 
 
+def panel(task, n, ranks, study=False):
+    return HeadlinePanel(task, n, ranks, {"RF": 1.0, "CatBoost": 3.0, "JF": 1.5, "JE": 6.0}, study)
+
+
 def test_sentences_do_not_hide_a_lower_place():
-    panel = HeadlinePanel(
-        *("regression", "public regression tables", 98),
-        {"RF": 3.0, "CatBoost": 1.2, "JF": 1.8},
-        {"RF": 1.0, "CatBoost": 3.0, "JF": 1.5},
-    )
-    assert headline_sentence([panel]) == (
-        "On 98 public regression tables, the Jacobian forest (JF) ranks second of 3 methods, "
-        "behind CatBoost, and takes 1.5 times the fit time of a random forest."
+    ranks = {"RF": 3.0, "CatBoost": 1.2, "JF": 1.8}
+    assert headline_sentence([panel("regression", 98, ranks)]) == (
+        "Without tuning, the Jacobian forest (JF) is on average the second most accurate of 3 "
+        "methods, behind CatBoost, on 98 public regression tables, and a fit takes 1.5 times as "
+        "long as that of a random forest."
     )
     assert headline_sentence([]) == ""
+
+
+def test_one_sentence_speaks_of_both_tasks():
+    first = panel("classification", 55, {"RF": 3.0, "CatBoost": 2.2, "JF": 1.8})
+    assert headline_sentence([first, panel("regression", 98, first.ranks)]) == (
+        "Without tuning, the Jacobian forest (JF) is on average the most accurate of 3 methods on "
+        "55 public classification tables and on 98 public regression tables, and a fit takes 1.5 "
+        "and 1.5 times as long as that of a random forest."
+    )
+    other = panel("regression", 98, {"RF": 3.0, "CatBoost": 2.2, "JE": 1.8})
+    assert "; the Jacobian ensemble (JE) is on average" in headline_sentence([first, other])
+
+
+def test_tables_of_the_study_stand_in_for_missing_collections(results):
+    names = {"pmlb-car": "phoneme", "pmlb-monk1": "vehicle"}
+    rows = [replace(r, dataset=names[r.dataset]) for r in results.every if r.dataset in names]
+    (found,) = headline_panels(Results(rows, results.settings))
+    assert (found.task, found.n_tables, found.study) == ("classification", 2, True)
+    assert found.times == pytest.approx({"RF": 1.0, "CatBoost": 4.0, "JF": 1.5})
+    both = headline_panels(Results([*results.every, *rows], results.settings))
+    assert [one.study for one in both] == [False, False]
+
+
+def test_names_in_the_figure_do_not_overlap():
+    many = {f"method {i}": 2.0 + i / 20 for i in range(6)}
+    times = {name: 1.0 + i / 10 for i, name in enumerate(many)}
+    painter = draw_panels("x", "t", "c", [HeadlinePanel("regression", 9, many, times)], LIGHT)
+    boxes = [text.get_window_extent() for text in painter.figure.axes[0].texts]
+    for i, one in enumerate(boxes):
+        assert not any(one.overlaps(other) for other in boxes[i + 1 :])
 
 
 def test_too_few_methods_make_no_figure(results, tmp_path, capsys):

@@ -39,8 +39,8 @@ class Budget:
     public_cap, public_repeats : int or None, int
         Most training and test rows, and most splits, of a table with a published protocol; None
         means as the protocol says.
-    sizes : tuple of int
-        Training rows of the experiment on sizes.
+    sizes, size_folds : tuple of int, int
+        Training rows of the experiment on sizes, and how many halves of a split it fits.
     theory_rows : int
         Most training rows of the experiment on theory.
     experiments : tuple of str
@@ -73,6 +73,7 @@ class Budget:
     public_cap: int | None = None
     public_repeats: int = 10
     sizes: tuple[int, ...] = (1000, 5000)
+    size_folds: int = 2
     theory_rows: int = 4000
     experiments: tuple[str, ...] = ()
 
@@ -123,6 +124,7 @@ BUDGETS = {
         tune_rows=5000,
         tune_folds=2,
         sizes=(1000, 5000, 20_000, 50_000),
+        size_folds=1,
         experiments=("sizes",),
     ),
 }

@@ -246,9 +246,11 @@ def method_names() -> list[str]:
 
 def not_installed(method: Method) -> str:
     """Return a note about a method whose packages are missing."""
-    packages = " ".join(method.missing)
     verb = "is" if len(method.missing) == 1 else "are"
-    return f"Left out: {method.name}, {packages} {verb} not installed (pip install {packages})."
+    return (
+        f"Left out: {method.name}, {' and '.join(method.missing)} {verb} not installed "
+        f"(pip install {' '.join(method.missing)})."
+    )
 
 
 def uninstalled_methods() -> list[Method]:

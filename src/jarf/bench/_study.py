@@ -33,7 +33,10 @@ __all__ = ["Study", "plan_study", "reproduce"]
 
 
 # never changed here, or part of the key of a row
-_NOT_STORED = ("datasets", "folds", "max_levels", "experiments", "sizes", "theory_rows")
+_NOT_STORED = (
+    *("datasets", "folds", "max_levels", "experiments"),
+    *("sizes", "size_folds", "theory_rows"),
+)
 
 
 @dataclass
@@ -61,6 +64,11 @@ class Study:
         sizes = self.budget.as_dict()
         for name in _NOT_STORED:
             sizes.pop(name)
+        public = {get_dataset(job.dataset).protocol is not None for job in self.jobs}
+        if False not in public:  # the other number may have been planned by another call
+            sizes.pop("repeats")
+        if True not in public:
+            sizes.pop("public_repeats")
         return {**sizes, "seed": self.seed}
 
 

@@ -25,10 +25,12 @@ def add_parser(subparsers: Any) -> None:
     )
     parser.add_argument(
         "--figure",
+        nargs="+",
+        default=[],
         metavar="FILE.md",
-        help="also write the figure of accuracy and time on public tables, light and dark, into "
-        "docs/_static beside this file, and show it between <!-- figure:start --> and "
-        "<!-- figure:end -->",
+        help="also write the figure of accuracy against fit time, light and dark, into _static (or "
+        "docs/_static) beside each file; show it and its sentence between "
+        "<!-- figure:start --> and <!-- figure:end -->",
     )
     parser.add_argument(
         "--tables",
@@ -49,9 +51,9 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.headline:
             text = report.headline_markdown(arguments.results)
             report.write_between_markers(arguments.headline, text)
-        if arguments.figure:
-            text = report.write_headline(report.load_results(arguments.results), arguments.figure)
-            report.write_between_markers(arguments.figure, text, "figure")
+        for path in arguments.figure:
+            text = report.write_headline(report.load_results(arguments.results), path)
+            report.write_between_markers(path, text, "figure")
         if arguments.tables:
             text = report.tables_markdown(arguments.results)
             report.write_between_markers(arguments.tables, text)

@@ -58,6 +58,14 @@ def add_parser(subparsers: Any) -> None:
         type=int,
         help="repeats for ablations, other variants of JARF and theory; more can be added later",
     )
+    parser.add_argument(
+        "--rows",
+        nargs="+",
+        type=int,
+        metavar="N",
+        help="training rows of the experiment on sizes, such as 1000 5000; the largest is also "
+        "the most training rows of the experiment on theory",
+    )
     parser.add_argument("--no-report", action="store_true", help="do not build the page")
     parser.add_argument(
         "--list", action="store_true", help="list experiments, methods and datasets, then exit"
@@ -96,7 +104,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _budget(arguments: argparse.Namespace) -> Any:
-    """Return the requested budget, with changed repeats if requested."""
+    """Return the requested budget, with other repeats and sizes if requested."""
     from jarf.bench import get_budget
 
     asked = {
@@ -104,11 +112,15 @@ def _budget(arguments: argparse.Namespace) -> Any:
         "public_repeats": arguments.repeats,
         "ablation_repeats": arguments.ablation_repeats,
     }
-    changes = {name: value for name, value in asked.items() if value is not None}
+    changes: dict[str, Any] = {name: n for name, n in asked.items() if n is not None}
     for name, value in changes.items():
         if value < 1:
             option = name.removeprefix("public_").replace("_", "-")
             raise ValueError(f"--{option} must be at least 1")
+    if arguments.rows is not None:
+        if min(arguments.rows) < 1:
+            raise ValueError("--rows must be at least 1")
+        changes |= {"sizes": tuple(sorted(set(arguments.rows))), "theory_rows": max(arguments.rows)}
     return dataclasses.replace(get_budget(arguments.budget), **changes)
 
 

@@ -15,7 +15,7 @@ from jarf.pages._style import (
     method_marker,
     subplots,
 )
-from jarf.pages._svg import inline_svg, save_figure, save_themed
+from jarf.pages._svg import inline_svg, save_figure, save_png
 from jarf.pages._tables import (
     csv_cell,
     number,
@@ -49,7 +49,7 @@ __all__ = [
     "plain_text",
     "printable",
     "save_figure",
-    "save_themed",
+    "save_png",
     "simple_table",
     "subplots",
     "table_csv",

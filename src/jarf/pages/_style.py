@@ -85,18 +85,21 @@ def method_marker(name: str) -> str:
 
 
 @contextmanager
-def drawing() -> Iterator[Any]:
-    """Set up matplotlib without a screen, with our defaults and reproducible SVG."""
+def drawing(ink: str = INK) -> Iterator[Any]:
+    """Set up matplotlib without a screen, with our defaults and reproducible SVG.
+
+    ``ink`` is the colour of texts.
+    """
     import matplotlib
 
     settings: dict[Any, Any] = {
         "font.size": 10,
         "font.family": "DejaVu Sans",
-        "text.color": INK,
+        "text.color": ink,
         "axes.edgecolor": GRID,
-        "axes.labelcolor": INK,
+        "axes.labelcolor": ink,
         "axes.titlesize": 10.5,
-        "axes.titlecolor": INK,
+        "axes.titlecolor": ink,
         "axes.spines.top": False,
         "axes.spines.right": False,
         "axes.linewidth": 0.8,
@@ -105,8 +108,8 @@ def drawing() -> Iterator[Any]:
         "grid.color": GRID,
         "grid.alpha": 0.25,
         "grid.linewidth": 0.7,
-        "xtick.color": INK,
-        "ytick.color": INK,
+        "xtick.color": ink,
+        "ytick.color": ink,
         "xtick.major.size": 0,
         "ytick.major.size": 0,
         "legend.frameon": False,

@@ -5,17 +5,15 @@ from __future__ import annotations
 import io
 import re
 import xml.etree.ElementTree as ET
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from jarf._files import atomic_write
 from jarf.pages._style import INK, Painter, drawing
 
-__all__ = ["inline_svg", "save_figure", "save_themed"]
+__all__ = ["inline_svg", "save_figure", "save_png"]
 
 _SVG = "http://www.w3.org/2000/svg"
-_DARK_INK = "#e6e9ed"
 _XLINK = "http://www.w3.org/1999/xlink"
 
 
@@ -31,26 +29,12 @@ def save_figure(painter: Painter, folder: Path) -> None:
                 painter.figure.savefig(stream, format=kind, **more, **options)
 
 
-def save_themed(painter: Painter, folder: Path, on_dark: Mapping[str, str]) -> list[Path]:
-    """Write ``name-light.svg`` and ``name-dark.svg`` without a background, texts as outlines.
-
-    They are shown as images on other sites, whose fonts are not known. ``on_dark`` maps colours to
-    those that take their place on a dark page, in addition to the colour of texts.
-    """
-    stream = io.BytesIO()
-    with drawing() as matplotlib, matplotlib.rc_context({"svg.fonttype": "path"}):
+def save_png(painter: Painter, path: Path) -> None:
+    """Write one PNG file without a background, for pages of either theme."""
+    with drawing(), atomic_write(path, "wb", follow_links=False) as stream:
         painter.figure.savefig(
-            stream, format="svg", metadata={"Date": None}, transparent=True, bbox_inches="tight"
+            stream, format="png", dpi=200, transparent=True, metadata={"Software": None}
         )
-    light = dark = stream.getvalue()
-    for colour, other in {INK: _DARK_INK, **on_dark}.items():
-        dark = dark.replace(colour.encode(), other.encode())
-    paths = []
-    for theme, content in (("light", light), ("dark", dark)):
-        paths.append(folder / f"{painter.name}-{theme}.svg")
-        with atomic_write(paths[-1], "wb", follow_links=False) as target:
-            target.write(content)
-    return paths
 
 
 def inline_svg(painter: Painter) -> str:

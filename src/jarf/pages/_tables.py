@@ -6,6 +6,7 @@ import csv
 import io
 import math
 import re
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -106,8 +107,11 @@ def csv_cell(text: str) -> str:
     return "'" + text if text[:1] in ("=", "+", "-", "@", "\t", "\r", "\n") else text
 
 
-def table_markdown(table: dict[str, Any], title: bool = True) -> str:
-    """Return a Markdown table; a cell reads: ours (paper's, difference)."""
+def table_markdown(table: dict[str, Any], title: bool = True, starred: Collection[str] = ()) -> str:
+    """Return a Markdown table; a cell reads: ours (paper's, difference).
+
+    ``starred`` are the keys of rows that are marked with a star.
+    """
     head = [table["row_header"], *(column["label"] for column in table["columns"])]
     lines = []
     if title:
@@ -119,7 +123,8 @@ def table_markdown(table: dict[str, Any], title: bool = True) -> str:
             _markdown_cell(row["cells"].get(column["key"]), row_digits(row, column))
             for column in table["columns"]
         ]
-        lines.append("| " + " | ".join([plain_text(row["label"]), *cells]) + " |")
+        label = row["label"] + ("*" if row["key"] in starred else "")
+        lines.append("| " + " | ".join([plain_text(label), *cells]) + " |")
     legend = "Cells: ours (paper's, difference)." if table["reference"] else ""
     notes = [text for text in (legend, *table["notes"]) if text]
     return "\n".join([*lines, "", *(plain_text(note) + "  " for note in notes)]) + "\n"

@@ -20,12 +20,12 @@ from jarf.report._build import build_report, load_results, summarise
 from jarf.report._claims import judge
 from jarf.report._figures import draw_figures
 from jarf.report._headline import (
-    HeadlinePanel,
     draw_headline,
     headline_panels,
     headline_sentence,
     write_headline,
 )
+from jarf.report._headline_figure import HeadlinePanel
 from jarf.report._markdown import headline_markdown, tables_markdown
 from jarf.report._paper import beside_paper, paper_cell, paper_reference
 

@@ -110,8 +110,13 @@ def _summary_and_tables(
     summary = {
         "run": results.settings,
         "environment": environments,
-        "counts": {"rows": len(results.rows), "errors": len(results.errors)},
+        "counts": {
+            "rows": len(results.rows),
+            "errors": len(results.errors),
+            "study": len(results.datasets()),
+        },
         "headline": headline_sentence(headline_panels(results)),
+        "repeats": results.repeats(),
         "unfinished": results.unfinished().strip(),
         "experiments": [
             {
@@ -204,7 +209,8 @@ def build_report(folder: str | os.PathLike[str], out: str | os.PathLike[str] | N
     for experiment in summary["experiments"]:
         for table in experiment["tables"]:
             write_text(tables / f"{table['id']}.csv", table_csv(table))
-            write_text(tables / f"{table['id']}.md", table_markdown(table))
+            text = table_markdown(table, starred=partial_datasets(summary))
+            write_text(tables / f"{table['id']}.md", text)
     painters = {painter.name: painter for painter in draw_figures(results, by_id)}
     for painter in painters.values():
         save_figure(painter, figures)
@@ -216,6 +222,11 @@ def build_report(folder: str | os.PathLike[str], out: str | os.PathLike[str] | N
         save_figure(first, figures)
     write_text(page, _page(summary, painters, first))
     return page
+
+
+def partial_datasets(summary: dict[str, Any]) -> list[str]:
+    """Return the datasets of which only a part of the registered rows was available."""
+    return [facts["name"] for facts in summary["datasets"] if facts["partial"]]
 
 
 def _own_folder(path: Path) -> Path:
@@ -237,9 +248,9 @@ def _rows_csv(results: Results) -> str:
 
 
 def _page(summary: dict[str, Any], painters: dict[str, Painter], first: Painter | None) -> str:
-    starred = [facts["name"] for facts in summary["datasets"] if facts["partial"]]
+    starred = partial_datasets(summary)
     sections = [("claims", "The paper's claims", _claims(summary))]
-    if summary["goals"]:
+    if any(goal["verdict"] != UNTESTED for goal in summary["goals"]):
         sections.append(("goals", "Goals for our own forest", _goals(summary)))
     for experiment in summary["experiments"]:
         names = [name for name in FIGURES_OF.get(experiment["name"], ()) if name in painters]
@@ -274,13 +285,19 @@ def _lead(summary: dict[str, Any]) -> str:
     run, counts = summary["run"], summary["counts"]
     cap = f"at most {run['train_cap']:,}" if run.get("train_cap") else "no cap on"
     real = [f for f in summary["datasets"] if not f["source"].startswith("jarf.datasets")]
+    study = summary["counts"]["study"]
+    text = "Our measurements on tables that others published."
+    if study or not real:
+        text = (
+            "Our measurements next to the numbers printed in <i>Jacobian Aligned Random "
+            "Forests</i> (Rauniyar, ICLR 2026). The protocol is the paper's; nothing was tuned to "
+            "match its results."
+        )
+    splits = f"{summary['repeats']} x 2 cross-validation, {cap} training rows, " if study else ""
     return (
-        "<p>Our measurements next to the numbers printed in <i>Jacobian Aligned Random Forests</i> "
-        "(Rauniyar, ICLR 2026). The protocol is the paper's; nothing was tuned to match its "
-        "results.</p>"
+        f"<p>{text}</p>"
         f'<p class="soft">{counts["rows"]:,} fits on {len(real)} datasets, budget '
-        f"<b>{escape(str(run.get('name', '?')))}</b>: {run.get('repeats', '?')} x 2 "
-        f"cross-validation, {cap} training rows, {run.get('n_trees', '?')} trees"
+        f"<b>{escape(str(run.get('name', '?')))}</b>: {splits}{run.get('n_trees', '?')} trees"
         f"{', ' + str(counts['errors']) + ' fits failed' if counts['errors'] else ''}. "
         f"{summary['unfinished']}</p>"
     )
@@ -288,6 +305,8 @@ def _lead(summary: dict[str, Any]) -> str:
 
 def _claims(summary: dict[str, Any]) -> str:
     counted = Counter(claim["verdict"] for claim in summary["claims"])
+    if set(counted) == {UNTESTED}:
+        return '<p class="note">These results do not test the claims of the paper.</p>'
     words = "".join(
         f"<span><b>{counted[verdict]}</b> {verdict}</span>"
         for verdict in (HOLDS, PART, NOT_HERE, UNTESTED)

@@ -8,7 +8,7 @@ from typing import Any
 
 from jarf.bench import CLASSIFICATION, EXPERIMENTS, REGRESSION
 from jarf.pages import plain_text, table_markdown
-from jarf.report._build import summarise
+from jarf.report._build import partial_datasets, summarise
 from jarf.report._claims import HOLDS, NOT_HERE, PART, UNTESTED
 from jarf.report._goals import IN_SIGHT
 
@@ -44,11 +44,12 @@ def headline_markdown(folder: str | os.PathLike[str]) -> str:
 def tables_markdown(folder: str | os.PathLike[str]) -> str:
     """Return verdicts and all tables, for the documentation."""
     summary = summarise(folder)
+    starred = partial_datasets(summary)
     parts = _judged("The paper's claims", summary["claims"])
     parts += _judged("Goals for our own forest (JF)", summary["goals"], IN_SIGHT)
     for experiment in summary["experiments"]:
         parts += [f"### {experiment['title']}", ""]
-        parts += [table_markdown(table) for table in experiment["tables"]]
+        parts += [table_markdown(table, starred=starred) for table in experiment["tables"]]
     return "\n".join(parts) + "\n"
 
 
@@ -83,11 +84,18 @@ def _headline_note(summary: dict[str, Any], paper: bool) -> str:
     run = summary["run"]
     text = (
         f"Ours{' (the paper in parentheses)' if paper else ''}. Budget {run.get('name')}, "
-        f"{run.get('repeats')} x 2 splits, at most {run.get('train_cap') or 'all'} training rows, "
+        f"{summary['repeats']} x 2 splits, at most {run.get('train_cap') or 'all'} training rows, "
         f"{run.get('n_trees')} trees. Claims of the paper: {verdicts}. "
         f"{summary['unfinished']} {' '.join(left_out)}"
     )
-    return plain_text(text.rstrip())
+    return plain_text(" ".join([text.rstrip(), *_goals_in_short(summary)]))
+
+
+def _goals_in_short(summary: dict[str, Any]) -> list[str]:
+    """Return how many goals of our own forest hold, if these results test any."""
+    counted = Counter(goal["verdict"] for goal in summary["goals"])
+    verdicts = [f"{v}: {counted[v]}" for v in (HOLDS, PART, NOT_HERE) if counted[v]]
+    return [f"Goals for our own forest (JF): {', '.join(verdicts)}."] if verdicts else []
 
 
 def _pick(

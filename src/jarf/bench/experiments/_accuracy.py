@@ -9,6 +9,7 @@ import numpy as np
 from jarf.bench._datasets import get_dataset, is_registered
 from jarf.bench._jobs import Job
 from jarf.bench._statistics import best_or_close, holm, mean_ranks, wilcoxon_p, worse_by_se
+from jarf.bench.experiments._ahead import ahead_of_ours
 from jarf.bench.experiments._base import Cell, Column, Experiment, Plan, Results, ResultTable, Row
 
 __all__ = ["EXPERIMENTS", "accuracy_table", "metric_of", "split_note"]
@@ -27,7 +28,7 @@ def split_note(results: Results, datasets: list[str] | None = None) -> str:
     cap = run.get("train_cap")
     rows = f"at most {cap:,} training rows per split" if cap else "no cap on training rows"
     return (
-        f"Budget {run.get('name', '?')}: {run.get('repeats', '?')} x 2 stratified "
+        f"Budget {run.get('name', '?')}: {results.repeats(datasets)} x 2 stratified "
         f"cross-validation, {rows}, {run.get('n_trees', '?')} trees. "
         f"Mean ± standard error over splits.{results.unfinished(datasets)}"
     )
@@ -177,7 +178,11 @@ def _classification(results: Results) -> list[ResultTable]:
         accuracy_table(results, datasets, "kappa", "classification", title),
         accuracy_table(results, datasets, "log_loss", "log-loss", losses, better="low"),
     ]
+    tables += ahead_of_ours(results, datasets, "kappa", "ahead-kappa", _AHEAD)
     return [table for table in tables if table.cells]  # old rows may lack log losses
+
+
+_AHEAD = "Where others are ahead of {}"
 
 
 def _regression(results: Results) -> list[ResultTable]:
@@ -188,7 +193,7 @@ def _regression(results: Results) -> list[ResultTable]:
         "discriminants of the target cut at its deciles (at most 9), and CCF correlates with the "
         "number itself, so that a node has one canonical direction."
     )
-    return [table]
+    return [table, *ahead_of_ours(results, datasets, "r2", "ahead-r2", _AHEAD)]
 
 
 # ---- 4. beeswarm of Delta(A)

@@ -325,12 +325,22 @@ class Results:
         order = [name for name in method_names() if name in found]
         return order + sorted(found.difference(order))
 
-    def unfinished(self, datasets: Sequence[str] | None = None) -> str:
-        """Return a sentence for notes while some fits (of the main tables) are missing."""
+    def _counts(self, datasets: Sequence[str] | None) -> Any:
+        """Splits of every dataset and method (of the main tables)."""
         real = self.datasets() if datasets is None else datasets
         plain = self.frame[self.frame["dataset"].isin(real) & (self.frame["variant"] == "")]
-        counts = plain.groupby(["dataset", "method"]).size()
-        planned = 2 * self.settings.get("repeats", 0)
+        return plain.groupby(["dataset", "method"]).size()
+
+    def repeats(self, datasets: Sequence[str] | None = None) -> int:
+        """Repeats of the two-fold split of these datasets: planned ones, or more if there are."""
+        counts = self._counts(datasets)
+        found = -(-int(counts.max()) // 2) if len(counts) else 0
+        return max(found, self.settings.get("repeats", 0))
+
+    def unfinished(self, datasets: Sequence[str] | None = None) -> str:
+        """Return a sentence for notes while some fits (of the main tables) are missing."""
+        counts = self._counts(datasets)
+        planned = 2 * self.repeats(datasets)
         if not len(counts) or counts.min() >= planned:
             return ""
         return f" Not finished: {counts.min()} to {counts.max()} of {planned} splits so far."

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jarf.bench._datasets import get_dataset
+from jarf.bench._datasets import get_dataset, in_collection
 from jarf.bench._jobs import Job
 from jarf.bench._methods import method_names
 from jarf.bench._pmlb import PMLB, SRBENCH, Published, published
 from jarf.bench._statistics import mean_ranks
 from jarf.bench.experiments._accuracy import accuracy_table
+from jarf.bench.experiments._ahead import ahead_of_ours, ahead_table, kinds_of_tables
 from jarf.bench.experiments._base import Cell, Column, Experiment, Plan, Results, ResultTable, Row
 
 __all__ = ["EXPERIMENTS", "OURS", "PUBLIC_METHODS", "YardstickScores", "srbench_scores"]
@@ -126,7 +127,13 @@ def _srbench(results: Results) -> list[ResultTable]:
     scores = srbench_scores(results)
     if scores is None:
         return []
-    return [_summary(results, scores), _by_table(results, scores)]
+    ahead = ahead_table(
+        *("srbench-ahead", "SRBench: where others are ahead of {}", scores.methods, scores.r2),
+        {**kinds_of_tables(results, scores.datasets), "Friedman": scores.friedman},
+        {method: _row_label(method) for method in scores.others},
+    )
+    made = [_summary(results, scores), _by_table(results, scores)]
+    return made if ahead is None else [*made, ahead]
 
 
 def _summary(results: Results, scores: YardstickScores) -> ResultTable:
@@ -156,8 +163,9 @@ def _row_label(name: str) -> str:
 def _notes(results: Results, scores: YardstickScores) -> list[str]:
     n_friedman = int(scores.friedman.sum())
     notes = [
-        f"SRBench's protocol: 75 % training rows, X standardised on them, {scores.seeds} of its "
-        f"ten seeds here. {n_friedman} tables are drawn from Friedman's functions, "
+        f"{len(scores.datasets)} of {len(in_collection(SRBENCH))} tables by SRBench's protocol: "
+        f"75 % training rows, X standardised on them, {scores.seeds} of its ten seeds. "
+        f"{n_friedman} tables are drawn from Friedman's functions, "
         f"{len(scores.datasets) - n_friedman} are not.",
         "Methods marked (SRBench) are the published medians over ten seeds of methods whose "
         "hyper-parameters were tuned for each table; their training times include the tuning and "
@@ -210,10 +218,12 @@ def _classification(results: Results) -> list[ResultTable]:
             results, datasets, "log_loss", f"{PMLB}-log-loss", "PMLB: log loss", better="low"
         ),
     ]
+    count = f"{len(datasets)} of {len(in_collection(PMLB))} tables."
     for table in made:
         table.rows = [_marked(row) for row in table.rows]
-        table.notes += [_CHANGED_NOTE, _IN_SIGHT]
-    return made
+        table.notes += [count, _CHANGED_NOTE, _IN_SIGHT]
+    title = "PMLB: where others are ahead of {}"
+    return made + ahead_of_ours(results, datasets, "kappa", f"{PMLB}-ahead", title)
 
 
 def _marked(row: Row) -> Row:

@@ -25,7 +25,9 @@ def _plan(plan: Plan) -> Iterator[Job]:
             smaller += [size for size in plan.budget.sizes if size < cap]
             if half > max(smaller):  # a larger cap would repeat the same rows
                 for method in plan.methods:
-                    yield from plan.jobs(dataset, method, cap=cap)
+                    for job in plan.jobs(dataset, method, cap=cap):
+                        if job.fold < plan.budget.size_folds:
+                            yield job
 
 
 @dataclass(frozen=True)
@@ -91,8 +93,8 @@ def _tables(results: Results) -> list[ResultTable]:
 
 
 _NOTE = (
-    "Of each split the first training half, cut down at random to the number of rows; tables with "
-    "fewer rows than a size end with all rows of a half."
+    "Training halves, cut down at random to the number of rows; a table with fewer rows than a "
+    "size ends with all rows of a half. Without a standard error, one half of one split was fitted."
 )
 
 
