@@ -10,7 +10,7 @@ import numpy as np
 from jarf._progress import Stages
 from jarf.ensemble._blending import greedy_weights, log_losses, squared_errors
 from jarf.ensemble._cross_fit import HeldOut, Split
-from jarf.ensemble._ensemble_members import Member, Task
+from jarf.ensemble._ensemble_members import PREVIEW_ROWS, Member, Task
 from jarf.ensemble._ensemble_report import EnsembleReport
 from jarf.ensemble._holdout import ScoredRows
 from jarf.trees import stream
@@ -23,6 +23,12 @@ TRIAL_FROM, TRIAL_LEARN, TRIAL_SCORE = 8000, 1000, 2000
 HOPELESS, CERTAIN = 1.3, 5.0
 # Estimated time of held-out predictions, as a multiple of the time of the fit on all rows.
 HELD_OUT_SHARE = {True: 1.5, False: 0.6}  # by whether there are folds
+
+
+def _is_hopeless(losses: np.ndarray, best: np.ndarray, rows: ScoredRows) -> bool:
+    """Return whether losses are so much larger than the best ones that more rows will not help."""
+    lead, error = rows.mean_and_error(losses - best)
+    return rows.mean(losses) > HOPELESS * rows.mean(best) and lead > CERTAIN * error
 
 
 class Clock:
@@ -136,9 +142,7 @@ class Decision:
         rows = ScoredRows(score.row_weights, groups)
         best = min(found, key=lambda name: rows.mean(found[name]))
         for member in self._open():
-            lead, error = rows.mean_and_error(found[member.name] - found[best])
-            far = rows.mean(found[member.name]) > HOPELESS * rows.mean(found[best])
-            if far and lead > CERTAIN * error:
+            if _is_hopeless(found[member.name], found[best], rows):
                 member.outcome = f"dropped after a trial on {n_learn} rows"
 
     def _score(self, member: Member) -> None:
@@ -159,7 +163,25 @@ class Decision:
         if self.clock.left() < (member.seconds - before) * HELD_OUT_SHARE[len(self.splits) > 1]:
             member.outcome = "not scored: no time left"
             return
+        if self._cannot_win(member):
+            member.outcome = f"dropped after a trial on {PREVIEW_ROWS} rows"
+            return
         member.predict_held_out(self.task, self.splits, self.seed, self.n_jobs)
+
+    def _cannot_win(self, member: Member) -> bool:
+        """Return whether a preview of the member is far behind the best scored member."""
+        scored = [other for other in self.members if len(other.means)]
+        if not scored or member.fitted is not None:
+            return False
+        found = member.preview(self.task, self.splits[0], self.seed, self.n_jobs)
+        if found is None:
+            return False
+        rows = self.splits[0][1]
+        errors = squared_errors(self.task.observed[rows])
+        groups = None if self.groups is None else self.groups[rows]
+        compared = ScoredRows(self.task.row_weights[rows], groups)
+        best = min((errors(other.means[: len(rows)]) for other in scored), key=compared.mean)
+        return _is_hopeless(errors(found), best, compared)
 
     def _losses(self, task: Task) -> Callable[[np.ndarray], np.ndarray]:
         return (log_losses if task.n_classes else squared_errors)(task.observed)

@@ -23,6 +23,7 @@ from jarf.ensemble._kernel_machine import (
     JacobianKernelRegressor,
 )
 from jarf.surrogate import fit_copy
+from jarf.trees import stream
 
 # Named members: classifier, regressor, and the parameters set by the ensemble.
 NAMED: dict[str, tuple[Any, Any, dict[str, Any]]] = {
@@ -32,6 +33,9 @@ NAMED: dict[str, tuple[Any, Any, dict[str, Any]]] = {
 }
 # Number of trees of the forests that predict held-out rows.
 N_TREES = 100
+# A kernel machine that would learn from more than twice as many rows is previewed on this many.
+PREVIEW_ROWS = 1000
+_KERNELS = (JacobianKernelClassifier, JacobianKernelRegressor)
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,6 +117,20 @@ class Member:
         model = self.model if self.light is None else self.light
         self.fitted = self._timed(model, task, seed, n_jobs)
 
+    def preview(self, task: Task, split: Split, seed: int, n_jobs: int | None) -> np.ndarray | None:
+        """Predict the scored rows of a split with a kernel machine of few learning rows.
+
+        None for other members, whose time does not grow with the square of the rows, and if there
+        are few learning rows anyway. Later fits reuse the decisions of this one.
+        """
+        learn, score = split
+        if not isinstance(self.model, _KERNELS) or len(learn) <= 2 * PREVIEW_ROWS:
+            return None
+        some = np.sort(stream(seed, "preview").choice(learn, PREVIEW_ROWS, replace=False))
+        model = self._timed(self.model, task.only(some), seed, n_jobs)
+        self.light = lighter(model)
+        return task.predictions(model, rows_of(task.X, score))
+
     def predict_held_out(
         self, task: Task, splits: list[Split], seed: int, n_jobs: int | None
     ) -> None:
@@ -123,7 +141,8 @@ class Member:
         """
         if self.fitted is None and isinstance(self.model, JacobianForest):
             self.fit_all(task, seed, n_jobs)
-        self.light = None if self.fitted is None else lighter(self.fitted)
+        if self.fitted is not None:
+            self.light = lighter(self.fitted)
         means: list[np.ndarray] = []
         spreads: list[Any] = []
         for learn, score in splits:
@@ -198,7 +217,7 @@ def lighter(model: Any) -> Any:
         )
     elif isinstance(model, JacobianBoosting):
         copy.set_params(geometry=model.geometry_, early_stopping=False, max_iter=model.n_iter_)
-    elif isinstance(model, JacobianKernelClassifier | JacobianKernelRegressor):
+    elif isinstance(model, _KERNELS):
         copy.set_params(**vars(model.choice_))
     return copy
 

@@ -36,8 +36,8 @@ DEFAULT = Choice(2, 2.5, 1e-2, "laplace", 1.0)
 # Powers of the columns' weights, by the minimum number of columns; those after the first are tried
 # with few refinements only.
 SHARPNESSES, SHARP_REFINEMENTS = {0: (1.0,), 12: (1.0, 3.0)}, (0, 1)
-# Maximum numbers of rows that trial machines learn from and are scored on; tables of fewer rows than
-# FOLDS_BELOW use N_FOLDS folds.
+# Maximum numbers of rows that trial machines learn from and are scored on. Tables of fewer rows
+# than FOLDS_BELOW use N_FOLDS folds.
 MAX_TRIAL, MAX_SCORED, FOLDS_BELOW, N_FOLDS = 800, 2000, 1000, 4
 # Maximum number of rows that the machine is fitted to.
 MAX_ROWS = 40_000
