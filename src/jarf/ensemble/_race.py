@@ -16,7 +16,7 @@ pilots also tune ``min_samples_split``.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -77,12 +77,20 @@ class Pilot:
 
     def cut_back(self, size: int) -> Answers:
         """Predict with the same trees, with nodes of fewer rows turned into leaves."""
+        total = Answers(np.zeros(self.observed.shape), np.zeros(len(self.X)))
+        for values in self._values_cut_back(size):
+            total += answers_of(values)
+        return total
+
+    def tree_answers(self, size: int) -> np.ndarray:
+        """Return the predictions of the single pruned trees: (n_score, n_trees, n_outputs)."""
+        return np.concatenate(list(self._values_cut_back(size)), axis=1)
+
+    def _values_cut_back(self, size: int) -> Iterator[np.ndarray]:
         for forest, _ in self.grown[len(self._cut_back) :]:
             self._cut_back.append(CutBack(forest, self.n_rows))
-        total = Answers(np.zeros(self.observed.shape), np.zeros(len(self.X)))
         for cut, (_, leaves) in zip(self._cut_back, self.grown, strict=True):
-            total += cut.answers(leaves, size)
-        return total
+            yield cut.values_at(leaves, size)
 
     @property
     def means(self) -> np.ndarray:
