@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from jarf.ensemble._cross_fit import Predicted, scored_rows
+from jarf.ensemble._cross_fit import Predicted, Split, scored_rows
 from jarf.ensemble._geometries import Geometry
 from jarf.ensemble._growth import Rules
 from jarf.ensemble._holdout import with_more_to_learn
@@ -47,7 +47,7 @@ class Course:
     seed: int
     n_jobs: int | None
 
-    def track(self, split, geometries: Sequence[Geometry], name: str) -> Track:
+    def track(self, split: Split, geometries: Sequence[Geometry], name: str) -> Track:
         """Fit the surrogates of these geometries on the learning rows of a split."""
         learn, score = split
         fitted = fit_sources(
@@ -79,10 +79,11 @@ class Track:
         self.columns = make_columns(course.X[learn], course.n_jobs)  # all forests share them
         self.scored = np.ascontiguousarray(course.X[score])
 
-    def on_more_rows(self, split, geometries: Sequence[Geometry]) -> Track:
+    def on_more_rows(self, split: Split, geometries: Sequence[Geometry]) -> Track:
         """Return the same surrogates with other rows, as far as these geometries need them."""
         needed = {source: self.fitted[source] for source in needed_sources(geometries)}
-        return Track(self.course, *split, needed, f"{self.name}, more rows")
+        learn, score = split
+        return Track(self.course, learn, score, needed, f"{self.name}, more rows")
 
     def pilot(self, rules: Rules, *geometries: Geometry) -> Pilot:
         """Return a forest that can grow, shared by these geometries."""
