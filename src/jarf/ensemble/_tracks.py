@@ -21,8 +21,8 @@ from jarf.ensemble._race import Pilot
 from jarf.ensemble._sources import Source, Table, fit_sources
 from jarf.trees import Forest, Target, grow_forest, make_columns, stream, tree_seeds
 
-# Trees of the forest that predicts held-out rows of a larger table.
-N_TREES = 30
+# Trees of the forests that predict held-out rows after a race.
+N_TREES = 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,7 +148,7 @@ class Raced:
         geometries : sequence of Geometry
             They share the trees.
         n_trees : int
-            Most trees.
+            Number of trees; at most 32 are used.
         size : int
             The pilots' nodes of fewer rows are leaves.
 
@@ -156,6 +156,7 @@ class Raced:
         -------
         list of Predicted
         """
+        n_trees = min(n_trees, N_TREES)
         if len(self.tracks) > 1:
             shared = zip(*(self.pilots[geometry.name] for geometry in geometries), strict=True)
             return [
@@ -166,7 +167,7 @@ class Raced:
         X = track.course.X
         split = with_more_to_learn(X, track.score, scored_rows(len(X)))
         wider = track.on_more_rows(split, geometries)
-        return [wider.predict(rules, geometries, min(n_trees, N_TREES))]
+        return [wider.predict(rules, geometries, n_trees)]
 
 
 def _answers(
