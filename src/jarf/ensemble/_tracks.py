@@ -22,7 +22,7 @@ from jarf.ensemble._sources import Source, Table, fit_sources
 from jarf.trees import Forest, Target, grow_forest, make_columns, stream, tree_seeds
 
 # Trees of the forests that predict held-out rows after a race.
-N_TREES = 32
+N_TREES = 40
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,7 +148,7 @@ class Raced:
         geometries : sequence of Geometry
             They share the trees.
         n_trees : int
-            Number of trees; at most 32 are used.
+            Number of trees; at most 40 are used.
         size : int
             The pilots' nodes of fewer rows are leaves.
 
