@@ -10,8 +10,6 @@ from jarf.table import row_groups
 
 # Maximum numbers of rows that pilots learn from and are scored on.
 MAX_LEARN, MAX_SCORE = 2000, 4000
-# Maximum number of rows that the pilots of a forest's race learn from.
-MAX_RACE = 1000
 # With fewer rows than this, every row is scored in turn (cross-fitting).
 CROSS_FIT_BELOW = 1500
 N_FOLDS = 3
@@ -115,11 +113,6 @@ def score_splits(
         n_learn = cut(min(max_learn, n * share[0] // share[1]))
         splits = [(order[:n_learn], order[n_learn : n_learn + max_score])]
     return [(learn, score) for learn, score in splits if len(learn) and len(score)]
-
-
-def race_splits(X: np.ndarray, rng) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Split rows for the race of the Jacobian forest: pilots learn from few, scored on many."""
-    return score_splits(X, rng, max_learn=MAX_RACE, max_score=min(MAX_SCORE, len(X) // 2))
 
 
 def with_more_to_learn(

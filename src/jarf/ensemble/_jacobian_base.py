@@ -16,7 +16,7 @@ from jarf.ensemble._bagged import BaggedForest
 from jarf.ensemble._cross_fit import N_TREES, HeldOut, Predicted, gather, held_out_splits
 from jarf.ensemble._geometries import GEOMETRIES, PLAIN, Geometry
 from jarf.ensemble._growth import Growth, Rules, n_candidates
-from jarf.ensemble._holdout import MIN_ROWS, ScoredRows, race_splits
+from jarf.ensemble._holdout import MIN_ROWS, ScoredRows, score_splits
 from jarf.ensemble._jacobian_growth import JacobianGrowth, NodeSizes, needed_sources
 from jarf.ensemble._race import run_race
 from jarf.ensemble._race_result import RaceResult
@@ -184,7 +184,7 @@ class JacobianForest(BaggedForest):
         """Return pilots of these geometries before they grow; None if rows are too few."""
         splits = []
         if len(course.X) >= MIN_ROWS:
-            splits = race_splits(course.X, stream(course.seed, "splits"))
+            splits = score_splits(course.X, stream(course.seed, "splits"))
         automatic = self.min_samples_split == "auto"
         rules = self._rules(min_samples_split=SIZES[0] if automatic else self.min_samples_split)
         tracks = [
