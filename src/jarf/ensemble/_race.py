@@ -29,7 +29,7 @@ from jarf.ensemble._stopping import Answers, CutBack, answers_of, choose_size
 from jarf.trees import Forest
 
 # Trees added to a pilot in each round; after a round the worse half of the racers is eliminated.
-ROUNDS = (4, 4, 16)
+ROUNDS = (8, 8, 16)
 # The smooth kappa uses p ** SHARPNESS, scaled to sum to one, in place of the predicted class. The
 # power of a racer is chosen on this many rows to match the average confidence of the plain forest.
 SHARPNESS, MATCHED_ROWS = 6.0, 500
