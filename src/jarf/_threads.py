@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
+from functools import cache
 from threading import Event
 from typing import Any
 
@@ -118,3 +119,14 @@ def openmp_limit(n_jobs: int | None = None) -> AbstractContextManager:
     found = ThreadpoolController().select(user_api="openmp")
     allowed = [library["num_threads"] for library in found.info()]
     return found.limit(limits=min([threads_of(n_jobs), *allowed]))
+
+
+def one_blas_thread() -> AbstractContextManager:
+    """Limit NumPy's and SciPy's linear algebra to one thread."""
+    return _blas().limit(limits=1)
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    """Find the libraries once: it takes milliseconds."""
+    return ThreadpoolController().select(user_api="blas")

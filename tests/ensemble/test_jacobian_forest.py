@@ -21,6 +21,7 @@ from jarf.ensemble import (
     ModelSource,
 )
 from jarf.ensemble._jacobian_growth import Gradients, JacobianGrowth, NodeSizes
+from jarf.ensemble._race import ROUNDS
 from jarf.ensemble._sources import (
     SOURCES,
     Table,
@@ -136,8 +137,8 @@ def test_a_warm_start_keeps_its_geometries():
 
 def test_the_race_says_from_how_many_rows_on_nodes_are_split():
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(1600, 4))
-    clean, noisy = np.sin(3 * X[:, 0]), X[:, 0] + 3 * rng.normal(size=1600)
+    X = rng.normal(size=(2400, 4))
+    clean, noisy = np.sin(3 * X[:, 0]), X[:, 0] + 3 * rng.normal(size=2400)
     forest = JacobianForestRegressor(10, random_state=0).fit(X, noisy)
     race = forest.race_
     assert forest.min_samples_split_ == race.min_samples_split >= 20
@@ -356,7 +357,10 @@ def test_a_source_more_does_not_change_the_random_numbers_of_the_others():
 def test_a_geometry_more_does_not_change_the_others():
     few = small(geometry=["linear", "sparse"]).fit(X, y).race_
     many = small(geometry=["linear", "sparse", "dense"]).fit(X, y).race_
-    first = [[row["loss"] for row in race.rows[:3] if row["n_trees"] == 32] for race in (few, many)]
+    first = [
+        [row["loss"] for row in race.rows[:3] if row["n_trees"] == sum(ROUNDS)]
+        for race in (few, many)
+    ]
     assert first[0]
     assert set(first[1]) <= set(first[0])
 

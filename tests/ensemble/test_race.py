@@ -9,9 +9,9 @@ from jarf.ensemble._holdout import ScoredRows
 from jarf.ensemble._race import (
     SHARPNESS,
     Pilot,
+    PlainForest,
     row_gains,
     run_race,
-    smooth_kappa,
 )
 from jarf.trees import NODE, Forest
 
@@ -131,7 +131,8 @@ def test_smooth_kappa_of_certain_forests_is_kappa():
     answers[:200] = labels[:200]
     weights = rng.integers(1, 4, 300)
     observed, named = np.eye(3)[labels], np.eye(3)[answers]
-    found = np.average(smooth_kappa(named, observed, named, weights), weights=weights)
+    plain = PlainForest(named, observed, weights)
+    found = np.average(plain.own, weights=weights)
     agreement = np.average(labels == answers, weights=weights)
     shares = [np.average(x, axis=0, weights=weights) for x in (observed, named)]
     chance = shares[0] @ shares[1]
@@ -139,11 +140,7 @@ def test_smooth_kappa_of_certain_forests_is_kappa():
     assert found == pytest.approx((agreement - (1 - kappa) * chance) / (1 - chance))
     better = named.copy()
     better[200:210] = observed[200:210]
-    gain = np.average(
-        smooth_kappa(better, observed, named, weights)
-        - smooth_kappa(named, observed, named, weights),
-        weights=weights,
-    )
+    gain = np.average(plain.smooth_kappa(better) - plain.own, weights=weights)
     true = cohen_kappa_score(labels, better.argmax(axis=1), sample_weight=weights) - kappa
     assert gain == pytest.approx(true, rel=0.1)
     assert SHARPNESS > 1

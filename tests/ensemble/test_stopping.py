@@ -3,7 +3,7 @@ import pytest
 
 from jarf import AxisForestClassifier, AxisForestRegressor
 from jarf.ensemble._holdout import ScoredRows
-from jarf.ensemble._stopping import SIZES, Answers, CutBack, choose_size
+from jarf.ensemble._stopping import SIZES, Answers, CutBack, answers_of, choose_size
 from jarf.trees import NODE, Forest, GrownTree
 
 
@@ -38,15 +38,15 @@ def test_a_hand_written_tree_is_pruned():
     leaves = forest.apply(X, 1) + forest.roots
     cut = CutBack(forest, 8)
     for size, answer in ((2, [1, 4, 10]), (6, [1, 4, 10]), (7, [2, 2, 10]), (9, [4, 4, 4])):
-        found = cut.answers(leaves, size)
+        found = answers_of(cut.values_at(leaves, size))
         assert found.sums[:, 0].tolist() == answer
         assert found.squares.tolist() == [value**2 for value in answer]
 
 
 def test_rows_of_a_node_are_its_share_of_the_weight():
     leaves = np.array([[3]])
-    assert CutBack(hand_made(), 80).answers(leaves, 60).sums.item() == 1  # 60 of 80 rows
-    assert CutBack(hand_made(), 80).answers(leaves, 61).sums.item() == 2
+    assert CutBack(hand_made(), 80).values_at(leaves, 60).item() == 1  # 60 of 80 rows
+    assert CutBack(hand_made(), 80).values_at(leaves, 61).item() == 2
 
 
 @pytest.mark.parametrize("make", [AxisForestClassifier, AxisForestRegressor])
@@ -58,8 +58,8 @@ def test_a_cut_back_forest_is_the_one_grown_with_that_limit(make, size):
     settings = {"n_estimators": 2, "max_features": None, "bootstrap": False, "random_state": 0}
     whole = make(**settings).fit(X, y).forest_
     limited = make(**settings, min_samples_split=size).fit(X, y).forest_
-    found = CutBack(whole, len(X)).answers(whole.apply(X, 1) + whole.roots, size)
-    np.testing.assert_allclose(found.sums, limited.sums(X, 1), atol=1e-12)
+    found = CutBack(whole, len(X)).values_at(whole.apply(X, 1) + whole.roots, size)
+    np.testing.assert_allclose(found.sum(axis=1), limited.sums(X, 1), atol=1e-12)
 
 
 def test_answers_add_up():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -73,33 +72,35 @@ def held_out_splits(X: np.ndarray, rng) -> list[Split]:
     n = len(X)
     if n < MIN_ROWS:
         return []
-    n_score = min(n // N_FOLDS, MAX_SCORE)
     return score_splits(
-        X, rng, (n - n_score, n), max_learn=n, folds_below=FOLDS_BELOW, n_folds=N_FOLDS
+        X, rng, (n - scored_rows(n), n), max_learn=n, folds_below=FOLDS_BELOW, n_folds=N_FOLDS
     )
 
 
-def cross_fit(
-    splits: list[Split],
-    predict: Callable[[int, np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]],
-    observed: np.ndarray,
-    weights: np.ndarray,
-) -> HeldOut:
-    """Predict the held-out rows of every split by a model of its learning rows.
+def scored_rows(n: int) -> int:
+    """Return how many of ``n`` rows are held out if they are held out once."""
+    return min(n // N_FOLDS, MAX_SCORE)
+
+
+# Rows that were held out, the predictions for them and the spreads of these.
+Predicted = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+def gather(parts: list[Predicted], observed: np.ndarray, weights: np.ndarray) -> HeldOut | None:
+    """Put the predictions of all splits together; None if there is no split.
 
     Parameters
     ----------
-    splits : list of (learn, score)
-    predict : callable
-        ``predict(number of the split, learn, score) -> (means, spreads)`` at the scored rows.
+    parts : list of (rows, means, spreads)
+        Row numbers, and predictions of a model that saw none of these rows.
     observed : ndarray of shape (n_rows, n_outputs)
     weights : ndarray of shape (n_rows,)
 
     Returns
     -------
-    HeldOut
+    HeldOut or None
     """
-    found = [predict(number, learn, score) for number, (learn, score) in enumerate(splits)]
-    rows = np.concatenate([score for _, score in splits])
-    means, spreads = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    if not parts:
+        return None
+    rows, means, spreads = (np.concatenate(each) for each in zip(*parts, strict=True))
     return HeldOut(means, spreads, observed[rows], weights[rows])

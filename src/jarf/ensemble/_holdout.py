@@ -113,3 +113,27 @@ def score_splits(
         n_learn = cut(min(max_learn, n * share[0] // share[1]))
         splits = [(order[:n_learn], order[n_learn : n_learn + max_score])]
     return [(learn, score) for learn, score in splits if len(learn) and len(score)]
+
+
+def with_more_to_learn(
+    X: np.ndarray, score: np.ndarray, n_score: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Score at most ``n_score`` of the scored rows and learn from all others.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_columns)
+    score : ndarray of int
+        Rows whose labels the surrogates did not see.
+    n_score : int
+
+    Returns
+    -------
+    learn, score : ndarray of int
+        If identical rows are frequent, copies of scored rows are left out.
+    """
+    score = score[:n_score]
+    groups = row_groups(X)
+    if groups is None:
+        groups = np.arange(len(X))
+    return np.flatnonzero(~np.isin(groups, groups[score])), score

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from numbers import Integral
 from typing import Any
 
@@ -12,21 +13,17 @@ from sklearn.utils import check_random_state
 from jarf._progress import Stages
 from jarf._sklearn import Interval, StrOptions
 from jarf.ensemble._bagged import BaggedForest
-from jarf.ensemble._cross_fit import N_TREES, HeldOut, cross_fit, held_out_splits
+from jarf.ensemble._cross_fit import N_TREES, HeldOut, Predicted, gather, held_out_splits
 from jarf.ensemble._geometries import GEOMETRIES, PLAIN, Geometry
-from jarf.ensemble._growth import Growth, n_candidates
+from jarf.ensemble._growth import Growth, Rules, n_candidates
 from jarf.ensemble._holdout import MIN_ROWS, ScoredRows, score_splits
-from jarf.ensemble._jacobian_growth import (
-    Gradients,
-    JacobianGrowth,
-    NodeSizes,
-    needed_sources,
-)
-from jarf.ensemble._race import Pilot, run_race
+from jarf.ensemble._jacobian_growth import JacobianGrowth, NodeSizes, needed_sources
+from jarf.ensemble._race import run_race
 from jarf.ensemble._race_result import RaceResult
 from jarf.ensemble._sources import Table, fit_sources
 from jarf.ensemble._stopping import SIZES
-from jarf.trees import Forest, Target, grow_forest, make_columns, stream, tree_seeds
+from jarf.ensemble._tracks import Course, Raced
+from jarf.trees import Target, stream
 
 # The geometry of "fast": the best one on average without a race.
 FAST = "sparse"
@@ -63,58 +60,59 @@ class JacobianForest(BaggedForest):
         """Hold the race and fit the winner's surrogates."""
         table = Table.standardised(X, weights, ~self._plain_axes)
         seed = check_random_state(self.random_state).randint(2**31 - 1)
-        self._choose(X, table, target, seed, stages)
-        self._hold_out(X, table, target, seed, stages)
+        course = Course(X, table, target, self._sizes(table), seed, self.n_jobs)
+        raced = self._choose(course, stages)
+        self._hold_out(course, raced, stages)
         with stages.stage("surrogates"):
             needed = needed_sources(self.geometries_)
             fitted = fit_sources(needed, table, target, seed, "final", self.n_jobs)
         return JacobianGrowth(
-            self._rules(min_samples_split=self.min_samples_split_),
-            self.geometries_,
-            self._sizes(table),
-            fitted,
-            table.only(slice(0)),
+            self._chosen_rules(), self.geometries_, course.sizes, fitted, table.only(slice(0))
         )
 
-    def _choose(self, X, table: Table, target: Target, seed: int, stages: Stages) -> None:
-        """Set the geometries, and from how many rows nodes are split."""
+    def _chosen_rules(self) -> Rules:
+        return self._rules(min_samples_split=self.min_samples_split_)
+
+    def _choose(self, course: Course, stages: Stages) -> Raced | None:
+        """Set the geometries, and from how many rows nodes are split; return what raced."""
         if self.forest_.n_trees > 0:  # a warm start keeps its geometries
-            return
+            return self._on_tracks(course, self.geometries_) if hasattr(self, "race_") else None
         vars(self).pop("race_", None)
         automatic = self.min_samples_split == "auto"
         self.min_samples_split_ = SIZES[0] if automatic else self.min_samples_split
         fixed = self._fixed_geometry()
         if fixed is not None:
             self.geometries_ = (fixed,)
-            return
+            return None
         with stages.stage("race"):
-            self.race_ = self._race(X, table, target, seed, stages)
+            self.race_, raced = self._race(course, stages)
         known = {geometry.name: geometry for geometry in self._racers()}
         self.geometries_ = tuple(known[name] for name in self.race_.winners)
         if automatic:
             self.min_samples_split_ = self.race_.min_samples_split
+        return raced
 
-    def _hold_out(self, X, table: Table, target: Target, seed: int, stages: Stages) -> None:
+    def _hold_out(self, course: Course, raced: Raced | None, stages: Stages) -> None:
         """Predict rows that smaller forests of the same geometries did not see, and keep errors."""
         for name in ("calibration_", "conformal_"):
             vars(self).pop(name, None)
-        splits = held_out_splits(X, stream(seed, "calibration")) if self.calibrate else []
-        if not splits:
-            self._keep_errors(None)
-            return
+        parts: list[Predicted] = []
+        if self.calibrate and len(course.X) >= MIN_ROWS:
+            with stages.stage("calibration"):
+                parts = self._predict_held_out(course, raced)
+        self._keep_errors(gather(parts, course.target.indicators(), course.table.weights))
 
-        def predict(number: int, learn, score) -> tuple[np.ndarray, np.ndarray]:
-            track = self._track(
-                *(X, table, target, learn, score, self.geometries_, seed),
-                f"calibration {number}",
-            )
-            forest = track(*self.geometries_).grow(min(N_TREES, self.n_estimators))
-            rows = np.ascontiguousarray(X[score])
-            means = forest.predict(rows, self.n_jobs)
-            return means, means if target.n_classes else forest.spread(rows, self.n_jobs)
-
-        with stages.stage("calibration"):
-            self._keep_errors(cross_fit(splits, predict, target.indicators(), table.weights))
+    def _predict_held_out(self, course: Course, raced: Raced | None) -> list[Predicted]:
+        n_trees, rules = min(N_TREES, self.n_estimators), self._chosen_rules()
+        if raced is not None:
+            size = self.min_samples_split_ if self.min_samples_split == "auto" else 0
+            return raced.predict(rules, self.geometries_, n_trees, size)
+        splits = held_out_splits(course.X, stream(course.seed, "calibration"))
+        tracks = (
+            course.track(split, self.geometries_, f"calibration {number}")
+            for number, split in enumerate(splits)
+        )
+        return [track.predict(rules, self.geometries_, n_trees) for track in tracks]
 
     @abstractmethod
     def _keep_errors(self, held_out: HeldOut | None) -> None:
@@ -159,62 +157,39 @@ class JacobianForest(BaggedForest):
             n_directions=self._n_directions(int(table.oblique.sum())),
         )
 
-    def _race(self, X, table: Table, target: Target, seed: int, stages: Stages) -> RaceResult:
-        splits = []
-        if len(X) >= MIN_ROWS:
-            splits = score_splits(X, stream(seed, "splits"))
-        if not splits:
+    def _race(self, course: Course, stages: Stages) -> tuple[RaceResult, Raced | None]:
+        X, geometries = course.X, self._racers()
+        if n_candidates(self.max_features, X.shape[1]) >= X.shape[1]:
+            # All trees of "whole" would be identical.
+            geometries = [g for g in geometries if g.bootstrap or not g.is_plain]
+        raced = self._on_tracks(course, geometries)
+        if raced is None:
             reason = f"{len(X)} training rows are fewer than the {MIN_ROWS} that a race needs"
             if len(X) >= MIN_ROWS:
                 reason = f"all {len(X)} training rows are identical"
             stages.note(f"no race: {reason}; the forest uses plain axes")
-            return RaceResult((PLAIN.name,), [], reason=reason)
-        geometries = self._racers()
-        if n_candidates(self.max_features, X.shape[1]) >= X.shape[1]:
-            # All trees of "whole" would be identical.
-            geometries = [g for g in geometries if g.bootstrap or not g.is_plain]
-        tracks = [
-            self._track(X, table, target, learn, score, geometries, seed, f"split {number}")
-            for number, (learn, score) in enumerate(splits)
-        ]
-        scored = np.concatenate([score for _, score in splits])
-        return run_race(
+            return RaceResult((PLAIN.name,), [], reason=reason), None
+        scored = np.concatenate([track.score for track in raced.tracks])
+        result = run_race(
             geometries,
-            lambda geometry: [track(geometry) for track in tracks],
-            ScoredRows.of(X[scored], table.weights[scored]),
+            lambda geometry: raced.pilots[geometry.name],
+            ScoredRows.of(X[scored], course.table.weights[scored]),
             self.n_jobs,
             stages.detail,
             SIZES if self.min_samples_split == "auto" else (),
         )
+        return result, raced
 
-    def _track(self, X, table, target, learn, score, geometries, seed: int, split: str):
-        """Return what makes the pilots of one split: surrogates saw only its learning rows."""
-        part, labels = table.only(learn), target.only(learn)
-        fitted = fit_sources(needed_sources(geometries), part, labels, seed, split, self.n_jobs)
-        gradients = Gradients.at(fitted, part, labels, self.n_jobs)
-        prepared = make_columns(X[learn], self.n_jobs)  # all racers share them
-        scored, observed = np.ascontiguousarray(X[score]), target.indicators(score)
-        rules = self._rules(min_samples_split=self.min_samples_split_)
-        sizes, columns = self._sizes(table), part.only(slice(0))
-
-        def pilot(geometry: Geometry, *others: Geometry) -> Pilot:
-            growth = JacobianGrowth(rules, (geometry, *others), sizes, fitted, columns)
-            plan_of = growth.plans_on(prepared, len(learn), gradients)
-            rng = stream(seed, "pilots", split)  # every racer draws the same bootstraps
-
-            def grow(n_trees: int) -> Forest:
-                return grow_forest(
-                    plan_of,
-                    labels,
-                    part.weights,
-                    tree_seeds(rng, n_trees),
-                    rules.limits(len(learn)),
-                    n_features=X.shape[1],
-                    n_jobs=self.n_jobs,
-                )
-
-            # A bootstrap sample holds 63 % of the rows.
-            n_rows = len(learn) * (1.0 - np.exp(-1.0) if geometry.bootstrap else 1.0)
-            return Pilot(grow, scored, observed, n_rows, classifies=target.n_classes > 0)
-
-        return pilot
+    def _on_tracks(self, course: Course, geometries: Sequence[Geometry]) -> Raced | None:
+        """Return pilots of these geometries before they grow; None if rows are too few."""
+        splits = []
+        if len(course.X) >= MIN_ROWS:
+            splits = score_splits(course.X, stream(course.seed, "splits"))
+        automatic = self.min_samples_split == "auto"
+        rules = self._rules(min_samples_split=SIZES[0] if automatic else self.min_samples_split)
+        tracks = [
+            course.track(split, geometries, f"split {number}")
+            for number, split in enumerate(splits)
+        ]
+        pilots = {g.name: [track.pilot(rules, g) for track in tracks] for g in geometries}
+        return Raced(tracks, pilots) if tracks else None

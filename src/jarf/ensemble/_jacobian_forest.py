@@ -41,10 +41,12 @@ class JacobianForestClassifier(SetMixin, ForestClassifierMixin, JacobianForest):
         Gradients are taken at every row.
     calibrate : bool, default=True
         Whether to fit the temperature of the probabilities, and the sets of ``predict_set``, on
-        held-out rows: at most 60 trees of the chosen geometry are grown in each of 4 folds or, in
-        tables of at least 2,000 rows, on three quarters of the rows. The trees of the forest see
-        all rows either way, and predicted classes do not depend on it. With fewer than 20 rows
-        nothing is calibrated.
+        held-out rows. After a race these are rows that it scored. In tables of fewer than 1,500
+        rows its pilots predict them; in larger tables 40 trees do, grown on all other rows with
+        the surrogates of the race. Without a race, at most 60 trees are grown in each of 4 folds
+        or, in tables of at least 2,000 rows, on three quarters of the rows. The trees of the
+        forest see all rows either way, and predicted classes do not depend on it. With fewer than
+        20 rows nothing is calibrated.
     max_features : int, float, {"sqrt", "log2"} or None, default="sqrt"
         Number of axes that a node tries.
     <limits>
@@ -173,9 +175,11 @@ class JacobianForestRegressor(IntervalMixin, ForestRegressorMixin, JacobianFores
         Gradients are taken at every row.
     calibrate : bool, default=True
         Whether to measure errors on held-out rows, for ``predict_interval`` and
-        ``predict_quantiles``: at most 60 trees of the chosen geometry are grown in each of 4 folds
-        or, in tables of at least 2,000 rows, on three quarters of the rows. Predictions do not
-        depend on it. It needs 20 rows.
+        ``predict_quantiles``. After a race these are rows that it scored. In tables of fewer than
+        1,500 rows its pilots predict them; in larger tables 40 trees do, grown on all other rows
+        with the surrogates of the race. Without a race, at most 60 trees are grown in each of 4
+        folds or, in tables of at least 2,000 rows, on three quarters of the rows. Predictions do
+        not depend on it. It needs 20 rows.
     max_features : int, float, {"sqrt", "log2"} or None, default=1.0
         Number of axes that a node tries.
     <limits>

@@ -16,7 +16,7 @@ pilots also tune ``min_samples_split``.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -77,12 +77,20 @@ class Pilot:
 
     def cut_back(self, size: int) -> Answers:
         """Predict with the same trees, with nodes of fewer rows turned into leaves."""
+        total = Answers(np.zeros(self.observed.shape), np.zeros(len(self.X)))
+        for values in self._values_cut_back(size):
+            total += answers_of(values)
+        return total
+
+    def tree_answers(self, size: int) -> np.ndarray:
+        """Return the predictions of the single pruned trees: (n_score, n_trees, n_outputs)."""
+        return np.concatenate(list(self._values_cut_back(size)), axis=1)
+
+    def _values_cut_back(self, size: int) -> Iterator[np.ndarray]:
         for forest, _ in self.grown[len(self._cut_back) :]:
             self._cut_back.append(CutBack(forest, self.n_rows))
-        total = Answers(np.zeros(self.observed.shape), np.zeros(len(self.X)))
         for cut, (_, leaves) in zip(self._cut_back, self.grown, strict=True):
-            total += cut.answers(leaves, size)
-        return total
+            yield cut.values_at(leaves, size)
 
     @property
     def means(self) -> np.ndarray:
@@ -118,6 +126,7 @@ class Racer:
     geometry: Geometry
     pilots: list[Pilot] = field(default_factory=list)
     losses: np.ndarray = field(default_factory=lambda: np.empty(0))
+    gains: np.ndarray = field(default_factory=lambda: np.empty(0))
     n_trees: int = 0
     seconds: float = 0.0
 
@@ -170,8 +179,8 @@ def run_race(
     for round_, n_trees in enumerate(ROUNDS):
         for racer in running:
             racer.advance(n_trees, n_jobs)
-        gains = {id(r): rows.mean(_gain(r, plain, rows.weights)) for r in running}
-        running = sorted(running, key=lambda racer: -gains[id(racer)])
+        _compare(running, plain, rows.weights)
+        running = sorted(running, key=lambda racer: -rows.mean(racer.gains))
         note(f"round {round_ + 1}: " + " > ".join(racer.geometry.name for racer in running))
         if round_ + 1 < len(ROUNDS):
             kept = running[: max(2, (len(running) + 1) // 2)]
@@ -199,48 +208,71 @@ def _losses_cut_back(racers: list[Racer], size: int) -> np.ndarray:
     return np.concatenate(losses)
 
 
-def smooth_kappa(means: np.ndarray, observed: np.ndarray, plain: np.ndarray, weights) -> np.ndarray:
-    """Contribution of each row to a smooth Cohen's kappa of sharpened probabilities.
+class PlainForest:
+    """The plain forest's probabilities, with which classifiers are compared.
 
     Kappa is (agreement - chance) / (1 - chance). Linearised around the kappa of the plain forest,
     it is a mean over rows, so two forests can be compared row by row.
 
     Parameters
     ----------
-    means, plain : ndarray of shape (n_rows, n_classes)
-        Probabilities of a forest and of the plain one.
+    plain : ndarray of shape (n_rows, n_classes)
+        Its probabilities.
     observed : ndarray of shape (n_rows, n_classes)
         Class indicators.
     weights : ndarray of shape (n_rows,)
-
-    Returns
-    -------
-    ndarray of shape (n_rows,)
     """
-    frequent = np.average(observed, axis=0, weights=weights)
-    named = _sharpened(plain, SHARPNESS)
-    agreement = np.average((named * observed).sum(axis=1), weights=weights)
-    chance = float(np.average(named, axis=0, weights=weights) @ frequent)
-    rest = max(1.0 - chance, 1e-12)
-    kappa = (agreement - chance) / rest
-    if means is not plain:
-        named = _sharpened(means, _equal_power(means, plain))
-    return ((named * observed).sum(axis=1) - (1.0 - kappa) * (named @ frequent)) / rest
+
+    def __init__(self, plain: np.ndarray, observed: np.ndarray, weights):
+        self._observed = observed
+        self._frequent = np.average(observed, axis=0, weights=weights)
+        named = _sharpened(plain, SHARPNESS)
+        agreement = np.average((named * observed).sum(axis=1), weights=weights)
+        chance = float(np.average(named, axis=0, weights=weights) @ self._frequent)
+        self._rest = max(1.0 - chance, 1e-12)
+        self._kappa = (agreement - chance) / self._rest
+        self._sureness = _sureness(_log_ratios(_some_rows(plain)), SHARPNESS)
+        self.own = self._of(named)
+
+    def smooth_kappa(self, means: np.ndarray) -> np.ndarray:
+        """Contribution of each row to a smooth Cohen's kappa of a forest's probabilities.
+
+        They are sharpened to the average confidence of the sharpened plain forest.
+        """
+        power = _equal_power(_log_ratios(_some_rows(means)), self._sureness)
+        return self._of(_sharpened(means, power))
+
+    def _of(self, named: np.ndarray) -> np.ndarray:
+        agreement = (named * self._observed).sum(axis=1)
+        return (agreement - (1.0 - self._kappa) * (named @ self._frequent)) / self._rest
+
+
+def _some_rows(probabilities: np.ndarray) -> np.ndarray:
+    return probabilities[:: -(-len(probabilities) // MATCHED_ROWS)]
 
 
 def _sharpened(probabilities: np.ndarray, power: float) -> np.ndarray:
-    shares = (probabilities / probabilities.max(axis=1, keepdims=True)) ** power
+    shares = np.exp(power * _log_ratios(probabilities))
     return shares / shares.sum(axis=1, keepdims=True)
 
 
-def _equal_power(means: np.ndarray, plain: np.ndarray) -> float:
-    """Return the power that gives a forest the average confidence of the sharpened plain forest."""
-    every = -(-len(means) // MATCHED_ROWS)
-    sureness = _sharpened(plain[::every], SHARPNESS).max(axis=1).mean()
+def _log_ratios(probabilities: np.ndarray) -> np.ndarray:
+    """Logarithms of probabilities over the largest of the row; a zero becomes very small."""
+    ratios = probabilities / probabilities.max(axis=1, keepdims=True)
+    return np.log(np.maximum(ratios, np.finfo(np.float64).tiny))
+
+
+def _sureness(log_ratios: np.ndarray, power: float) -> float:
+    """Return the mean of the largest sharpened probability."""
+    return float(np.mean(1.0 / np.exp(power * log_ratios).sum(axis=1)))
+
+
+def _equal_power(log_ratios: np.ndarray, sureness: float) -> float:
+    """Return the power that gives a forest this average confidence."""
     low, high = SHARPNESS / 8, SHARPNESS * 8
     for _ in range(12):
         power = np.sqrt(low * high)
-        if _sharpened(means[::every], power).max(axis=1).mean() < sureness:
+        if _sureness(log_ratios, power) < sureness:
             low = power
         else:
             high = power
@@ -249,7 +281,7 @@ def _equal_power(means: np.ndarray, plain: np.ndarray) -> float:
 
 def _result(racers: list[Racer], finalists: list[Racer], scored: ScoredRows) -> RaceResult:
     plain = next(racer for racer in racers if racer.geometry == PLAIN)
-    gains = {racer.geometry.name: _gain(racer, plain, scored.weights) for racer in racers}
+    gains = {racer.geometry.name: racer.gains for racer in racers}
     rows: list[dict[str, Any]] = []
     for racer in racers:
         mean, error = scored.mean_and_error(gains[racer.geometry.name])
@@ -278,12 +310,16 @@ def _result(racers: list[Racer], finalists: list[Racer], scored: ScoredRows) -> 
     return RaceResult(tuple(winners), rows, measure=measure)
 
 
-def _gain(racer: Racer, plain: Racer, weights) -> np.ndarray:
-    """Return the gain of a racer over plain axes for each scored row."""
-    observed = np.concatenate([pilot.observed for pilot in racer.pilots])
-    if racer is plain or not racer.pilots[0].classifies:
-        return plain.losses - racer.losses
-    return row_gains(racer.means, plain.means, observed, weights, classifies=True)
+def _compare(racers: list[Racer], plain: Racer, weights) -> None:
+    """Set the gains over plain axes, per scored row, of racers with as many trees."""
+    if not plain.pilots[0].classifies:
+        for racer in racers:
+            racer.gains = plain.losses - racer.losses
+        return
+    observed = np.concatenate([pilot.observed for pilot in plain.pilots])
+    against = gains_over(plain.means, observed, weights, classifies=True)
+    for racer in racers:
+        racer.gains = np.zeros(len(observed)) if racer is plain else against(racer.means)
 
 
 def row_gains(
@@ -303,8 +339,15 @@ def row_gains(
     ndarray of shape (n_rows,)
         Shares of the gain in smooth kappa, or in squared error.
     """
+    return gains_over(plain, observed, weights, classifies=classifies)(means)
+
+
+def gains_over(
+    plain: np.ndarray, observed: np.ndarray, weights=None, *, classifies: bool
+) -> Callable[[np.ndarray], np.ndarray]:
+    """Return ``gains(means)``: as :func:`row_gains`, for several sets of predictions."""
     if not classifies or observed.shape[1] == 1:
-        return ((plain - observed) ** 2 - (means - observed) ** 2).sum(axis=1)
-    return smooth_kappa(means, observed, plain, weights) - smooth_kappa(
-        plain, observed, plain, weights
-    )
+        squares = (plain - observed) ** 2
+        return lambda means: (squares - (means - observed) ** 2).sum(axis=1)
+    forest = PlainForest(plain, observed, weights)
+    return lambda means: forest.smooth_kappa(means) - forest.own

@@ -15,9 +15,9 @@ from typing import Any, Protocol
 
 import numpy as np
 from scipy import linalg
-from threadpoolctl import threadpool_limits
 
 from jarf._native import engine
+from jarf._threads import one_blas_thread
 from jarf.gradients import (
     Differences,
     column_blocks,
@@ -240,7 +240,7 @@ def leading_components(Z: np.ndarray, n_components: int) -> tuple[np.ndarray, np
     m = len(rows)
     first = max(0, m - n_components)
     # Several BLAS threads are slower here, and bits must not depend on the number of cores.
-    with threadpool_limits(limits=1, user_api="blas"):
+    with one_blas_thread():
         values, left = linalg.eigh(rows @ rows.T / m, subset_by_index=(first, m - 1))
         kept = values > 1e-10 * values[-1]
         values, left = values[kept], left[:, kept]

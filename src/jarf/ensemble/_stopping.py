@@ -59,9 +59,9 @@ class CutBack:
                 stops[self.nodes[side][small]] = stops[small]
         return stops
 
-    def answers(self, leaves: np.ndarray, size: int) -> Answers:
+    def values_at(self, leaves: np.ndarray, size: int) -> np.ndarray:
         """Predict for rows that reach these leaves, (n_rows, n_trees), of the unpruned trees."""
-        return answers_of(self.values[self.stops(size)[leaves]])
+        return self.values[self.stops(size)[leaves]]
 
 
 def _levels(forest: Forest) -> Iterator[np.ndarray]:

@@ -15,7 +15,6 @@ import numpy as np
 from scipy import linalg
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
-from threadpoolctl import threadpool_limits
 
 from jarf._sklearn import (
     BaseEstimator,
@@ -25,6 +24,7 @@ from jarf._sklearn import (
     check_classification_targets,
     fit_context,
 )
+from jarf._threads import one_blas_thread
 
 # Rows are compared with the machine's own in blocks of this many.
 BLOCK_ROWS = 1024
@@ -68,7 +68,7 @@ class _KernelSurrogate(BaseEstimator):
         target, observed = outputs[rows] - self._centre, observed[rows]
         self._root = None  # of the metric: M = root root'; None: the identity
         # One BLAS thread: the matrices are small, and bits must not depend on the number of cores.
-        with threadpool_limits(limits=1, user_api="blas"):
+        with one_blas_thread():
             for round_ in range(self.n_refinements + 1):
                 self._solve(anchors, target)
                 if round_ < self.n_refinements:

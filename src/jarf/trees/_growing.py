@@ -116,7 +116,10 @@ def bootstrap_counts(n_rows: int, n_draws: int | None, seed: int) -> np.ndarray:
     """
     if n_draws is None:
         return np.ones(n_rows)
-    counts, rng = np.zeros(n_rows), np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
+    if n_draws <= DRAWN_AT_ONCE:
+        return np.bincount(rng.integers(n_rows, size=n_draws), minlength=n_rows).astype(float)
+    counts = np.zeros(n_rows)
     for start in range(0, n_draws, DRAWN_AT_ONCE):
         size = min(DRAWN_AT_ONCE, n_draws - start)
         np.add.at(counts, rng.integers(n_rows, size=size), 1.0)
