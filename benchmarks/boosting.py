@@ -2,16 +2,21 @@
 
     JARF_DATA=folder python benchmarks/boosting.py [--only lightgbm tables] [--markdown out.md]
 
-All figures are processor seconds of one thread, measured in one run, one model after the other.
+All figures but ``threads`` are processor seconds of one thread, measured in one run, one model
+after the other.
 
 ``lightgbm``: fits of equal size (rounds, leaves, depth, rows per round), with plain axes and with
 directions, surrogates included. ``rows``, ``columns`` and ``classes``: growth at a fixed number of
 rounds; the exponent compares neighbouring sizes (1 means linear). ``many``: a whole fit with race
 and early stopping on 100 classes and 200 columns, against a random forest of 200 trees. ``tables``:
 whole fits against CatBoost's default, encoded as in the study; the study's tables if JARF_DATA is
-set, otherwise those that ship with scikit-learn. ``prediction``: medians of repeated calls.
+set, otherwise those that ship with scikit-learn. ``features``: the whole fit of JacobianFeatures
+against that of XGBoost with 300 trees on the same rows, on the same tables. ``threads``: wall clock
+of one thread over two, for trees whose large nodes are shared by threads. ``prediction``: medians
+of repeated calls.
 
-``--cap`` limits the training rows of ``many`` and ``tables``, ``--first`` the number of tables.
+``--cap`` limits the training rows of ``many``, ``tables`` and ``features``, ``--first`` the number
+of tables.
 """
 
 from __future__ import annotations
@@ -26,8 +31,9 @@ from _sections import run_sections
 from lightgbm import LGBMClassifier
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.metrics import cohen_kappa_score, r2_score
+from xgboost import XGBClassifier, XGBRegressor
 
-from jarf import JacobianBoostingClassifier
+from jarf import JacobianBoostingClassifier, JacobianFeatures
 from jarf.bench import (
     CLASSIFICATION,
     REGRESSION,
@@ -135,15 +141,25 @@ def many(rows: int, rounds: int, cap: int, first: int) -> list[dict]:
     return [{**facts, "ratio": whole / forest, "rounds": model.n_iter_}]
 
 
-def tables(rows: int, rounds: int, cap: int, first: int) -> list[dict]:
-    """Whole fits with race on the tables of the study, over CatBoost's default."""
+def study_splits(cap: int, first: int):
+    """Yield the name and the first split of the study's tables, or of those that need no files."""
     budget = replace(get_budget("standard"), train_cap=cap)
     names = CLASSIFICATION + REGRESSION
     if not os.environ.get("JARF_DATA"):
         names = get_budget("quick").datasets
-    found: list[dict] = []
     for name in names[:first]:
-        split = make_split(get_dataset(name), 0, 0, budget, 0)
+        yield name, make_split(get_dataset(name), 0, 0, budget, 0)
+
+
+def with_median(found: list[dict]) -> list[dict]:
+    middle = statistics.median(row["ratio"] for row in found)
+    return [*found, dict.fromkeys(found[0], "") | {"table": "median", "ratio": middle}]
+
+
+def tables(rows: int, rounds: int, cap: int, first: int) -> list[dict]:
+    """Whole fits with race on the tables of the study, over CatBoost's default."""
+    found: list[dict] = []
+    for name, split in study_splits(cap, first):
         score = cohen_kappa_score if split.task == "classification" else r2_score
         setting = Setting(split.task, numeric=split.numeric, n_train=len(split.X_train))
         row: dict = {"table": name, "rows": len(split.X_train), "columns": split.X_train.shape[1]}
@@ -155,8 +171,41 @@ def tables(rows: int, rounds: int, cap: int, first: int) -> list[dict]:
         row["rounds"] = model.n_iter_
         row["winner"] = model.race_.winner
         found.append(row)
-    middle = statistics.median(row["ratio"] for row in found)
-    return [*found, dict.fromkeys(found[0], "") | {"table": "median", "ratio": middle}]
+    return with_median(found)
+
+
+def features(rows: int, rounds: int, cap: int, first: int) -> list[dict]:
+    """The whole fit of JacobianFeatures on the tables of the study, over that of XGBoost."""
+    found: list[dict] = []
+    for name, split in study_splits(cap, first):
+        X, y = np.asarray(split.X_train, np.float64), np.asarray(split.y_train)
+        booster = XGBRegressor
+        if split.task == "classification":
+            booster, y = XGBClassifier, np.unique(y, return_inverse=True)[1]
+        model = JacobianFeatures(n_jobs=1, random_state=0)
+        row: dict = {"table": name, "rows": X.shape[0], "columns": X.shape[1]}
+        row["XGBoost s"] = seconds(booster(n_estimators=300, n_jobs=1).fit, X, y)
+        row["features s"] = seconds(model.fit, X, y)
+        row["ratio"] = row["features s"] / row["XGBoost s"]
+        row["appended"] = model.directions_.shape[1]
+        found.append(row)
+    return with_median(found)
+
+
+def threads(rows: int, rounds: int, cap: int, first: int) -> list[dict]:
+    """Seconds by the clock with one thread and with two, 20 columns and two classes."""
+    X, y = make(rows, 20)
+    found = []
+    for geometry in ("axes", "linear", "mixed"):
+        row: dict = {"geometry": geometry, "rows": rows, "rounds": rounds}
+        for n_jobs in (1, 2):
+            model = ours(geometry, rounds).set_params(n_jobs=n_jobs)
+            start = time.perf_counter()
+            model.fit(X, y)
+            row[f"n_jobs={n_jobs}, s"] = time.perf_counter() - start
+        row["speed-up"] = row["n_jobs=1, s"] / row["n_jobs=2, s"]
+        found.append(row)
+    return found
 
 
 def prediction(rows: int, rounds: int, cap: int, first: int) -> list[dict]:
@@ -185,6 +234,8 @@ SECTIONS = {
     "classes": by_classes,
     "many": many,
     "tables": tables,
+    "features": features,
+    "threads": threads,
     "prediction": prediction,
 }
 

@@ -1,11 +1,13 @@
 """Scaling: memory, time against rows, threads, and the accuracy of trees on parts of the rows.
 
-    python benchmarks/scale.py [--rows 1000000] [--only memory curve threads accuracy dask]
+    python benchmarks/scale.py [--rows 1000000] [--only peers memory curve threads accuracy dask]
                                [--markdown out.md]
 
 The data are synthetic: d = 50 normal columns in float32 and two classes, whose boundary is oblique
 in ten of the columns. Memory is the increase of the peak of a new process after loading the table,
-in units of the table. If JARF_DATA is set, accuracy is also measured on covertype.
+in units of the table. If JARF_DATA is set, accuracy is also measured on covertype. ``peers`` fits
+100 trees with one thread and reports CPU time; scikit-learn's random forest, whose time is
+proportional to the number of trees, grows 4 and its time is multiplied by 25.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from _sections import run_sections
 N_COLUMNS = 50
 # Few trees, so that copies of the input dominate over the forest's own arrays.
 MEMORY_TREES = 10
+PEER_TREES = 100
 CURVE = (100_000, 200_000, 400_000, 1_000_000)
 ACCURACY_ROWS, TEST_ROWS = 50_000, 20_000
 GROUPS = (1, 4, 16)
@@ -66,6 +69,78 @@ def fresh(call: str, *arguments) -> dict:
     return json.loads(done.stdout.splitlines()[-1])
 
 
+def peer_model(name: str, n_trees: int, n_jobs: int):
+    """Return an unfitted model of this library or another one."""
+    import lightgbm
+    from sklearn.ensemble import RandomForestClassifier
+
+    import jarf
+
+    common = {"n_jobs": n_jobs, "random_state": 0}
+    if name == "JacobianBoosting":  # rounds as given: LightGBM has no early stopping here either
+        return jarf.JacobianBoostingClassifier(max_iter=n_trees, early_stopping=False, **common)
+    if name == "RF":
+        return RandomForestClassifier(n_trees, **common)
+    if name == "LightGBM":
+        return lightgbm.LGBMClassifier(n_estimators=n_trees, verbosity=-1, **common)
+    return getattr(jarf, f"{name}Classifier")(n_estimators=n_trees, **common)
+
+
+def array_bytes(model) -> int:
+    """Return the bytes of the arrays of a fitted forest of this library; otherwise zero."""
+    forest = getattr(getattr(model, "estimator_", model), "forest_", None)
+    values = vars(forest).values() if forest is not None else ()
+    return sum(value.nbytes for value in values if isinstance(value, np.ndarray))
+
+
+def fit_peer(name: str, n: int, n_trees: int, n_jobs: int) -> dict:
+    """Return CPU time, memory and accuracy of one fit."""
+    X, y = make_table(n + TEST_ROWS)
+    test, z = X[n:].copy(), y[n:].copy()
+    X, y = X[:n], y[:n]
+    peer_model(name, 2, n_jobs).fit(X[:500], y[:500])  # load everything first
+    before = peak("VmRSS")
+    Path("/proc/self/clear_refs").write_text("5")  # reset the peak
+    clock, cpu = time.perf_counter(), time.process_time()
+    model = peer_model(name, n_trees, n_jobs).fit(X, y)
+    cpu, clock = time.process_time() - cpu, time.perf_counter() - clock
+    return {
+        "cpu": cpu,
+        "clock": clock,
+        "peak_over_input": (peak() - before) / X.nbytes,
+        "model_over_input": array_bytes(model) / X.nbytes,
+        "accuracy": float(np.mean(model.predict(test) == z)),
+    }
+
+
+def peers(rows: int, _: int) -> list[dict]:
+    """CPU seconds, and ratio to RF; peak memory and the model alone in units of the table."""
+    results: list[dict] = []
+    methods = (
+        "RF",
+        "LightGBM",
+        "JacobianForest",
+        "JacobianBoosting",
+        "AxisForest",
+        "JARF",
+        "SPORF",
+    )
+    for name in methods:
+        share = 25 if name == "RF" else 1
+        found = fresh("fit_peer", name, rows, PEER_TREES // share, 1)
+        seconds = share * found["cpu"]
+        row = {"model": name, "CPU s": seconds, "ratio": 1.0}
+        if results:
+            row["ratio"] = seconds / results[0]["CPU s"]
+        kept = ("peak_over_input", "model_over_input", "accuracy")
+        row |= {key: found[key] for key in kept}
+        if share > 1:  # memory and accuracy of a few trees are not those of all
+            row |= {"peak_over_input": "", "accuracy": ""}
+        results.append(row)
+        print(results[-1], flush=True)
+    return results
+
+
 def fit_once(n: int, n_jobs: int = 2) -> dict:
     """Return time and memory of one fit of JARF."""
     X, y = make_table(n)
@@ -76,15 +151,13 @@ def fit_once(n: int, n_jobs: int = 2) -> dict:
     model = jarf_model(MEMORY_TREES, n_jobs).fit(X, y)
     seconds = time.perf_counter() - start
     rise = (peak() - before) / X.nbytes
-    forest = model.estimator_.forest_
-    arrays = [value for value in vars(forest).values() if isinstance(value, np.ndarray)]
     return {
         "rows": n,
         "seconds": seconds,
         **model.stage_times_,
         "peak_over_input": rise,
         "with_input": rise + 1,
-        "forest_over_input": sum(array.nbytes for array in arrays) / X.nbytes,
+        "forest_over_input": array_bytes(model) / X.nbytes,
     }
 
 
@@ -225,6 +298,7 @@ def dask(rows: int, _: int) -> list[dict]:
 
 
 SECTIONS = {
+    "peers": peers,
     "memory": memory,
     "curve": curve,
     "threads": threads,

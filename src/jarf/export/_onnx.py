@@ -32,9 +32,9 @@ def export_onnx(model, path=None):
     """Write a fitted model with the standard operators of ONNX (ai.onnx 17, ai.onnx.ml 3).
 
     The graph accepts the raw table, as the model does: it imputes missing values, encodes
-    categories, multiplies by H and evaluates the trees. Cuts are compared in float32 with the
-    model's own rounding, so that rows reach the same leaves; leaf values are float32, probabilities
-    agree to about 1e-7 and responses to about 1e-7 of their spread.
+    categories, multiplies by H and evaluates the trees. Rows reach the same leaves, because cuts
+    decide as if projections were rounded to float32, as they are in the model; sums of leaf values
+    are float32, probabilities agree to about 1e-7 and responses to about 1e-7 of their spread.
 
     Parameters
     ----------
