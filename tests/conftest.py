@@ -12,8 +12,9 @@ import jarf
 
 # The same examples in every run, however busy the machine is. To look for new ones:
 # pytest --hypothesis-profile=explore --hypothesis-seed=random
-hypothesis.settings.register_profile("repeatable", deadline=None, derandomize=True)
-hypothesis.settings.register_profile("explore", deadline=None)
+_UNTIMED = {"deadline": None, "suppress_health_check": [hypothesis.HealthCheck.too_slow]}
+hypothesis.settings.register_profile("repeatable", derandomize=True, **_UNTIMED)
+hypothesis.settings.register_profile("explore", **_UNTIMED)
 hypothesis.settings.load_profile("repeatable")
 
 ESTIMATORS = sorted(name for name in jarf.__all__ if hasattr(getattr(jarf, name), "fit"))
@@ -23,6 +24,12 @@ _SMALL = {"n_estimators": 5, "max_iter": 5, "random_state": 0}
 def pytest_runtest_setup(item):
     if os.name == "nt" and item.get_closest_marker("posix"):
         pytest.skip("needs the signals and processes of POSIX")
+
+
+@pytest.fixture(autouse=True)
+def the_same_random_numbers():
+    """Models without a seed draw from NumPy's global generator."""
+    np.random.seed(0)  # noqa: NPY002
 
 
 class Kind:

@@ -236,7 +236,7 @@ def start(folder, jobs):
 
 def wait_for_rows(folder, count):
     path = folder / "rows.jsonl"
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 600
     while time.monotonic() < deadline:
         if path.is_file() and path.read_bytes().count(b"\n") >= count:
             return
