@@ -10,10 +10,17 @@ import pytest
 
 import jarf
 
-# The same examples in every run, however busy the machine is. To look for new ones:
+# The same examples in every run of a file, however busy the machine is (they also depend on the
+# modules that were loaded before), and no search for a smaller one, which takes up to five minutes.
+# To look for new examples, and for the smallest that fails:
 # pytest --hypothesis-profile=explore --hypothesis-seed=random
 _UNTIMED = {"deadline": None, "suppress_health_check": [hypothesis.HealthCheck.too_slow]}
-hypothesis.settings.register_profile("repeatable", derandomize=True, **_UNTIMED)
+hypothesis.settings.register_profile(
+    "repeatable",
+    derandomize=True,
+    phases=[hypothesis.Phase.explicit, hypothesis.Phase.generate, hypothesis.Phase.target],
+    **_UNTIMED,
+)
 hypothesis.settings.register_profile("explore", **_UNTIMED)
 hypothesis.settings.load_profile("repeatable")
 
