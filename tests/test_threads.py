@@ -27,7 +27,7 @@ def test_an_error_aborts_running_tasks_and_drops_the_rest():
         started.append(item)
         if item == 0:
             raise ValueError("zero")
-        stop.wait(10)
+        stop.wait(600)
 
     with pytest.raises(ValueError, match="zero"):
         list(thread_map(work, range(100), 2, stop.set))
@@ -111,7 +111,7 @@ def test_little_memory_neither_ends_nor_hangs_the_process(megabytes):
         [sys.executable, "-c", LITTLE_MEMORY, str(megabytes)],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         env=environment,
     )
     assert done.stdout.strip() in ("fitted", "MemoryError"), done.stderr

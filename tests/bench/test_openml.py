@@ -114,7 +114,7 @@ def openml(monkeypatch, tmp_path):
 
         def elsewhere(request, *arguments, **words):
             path = urlparse(getattr(request, "full_url", request)).path
-            return urllib.request.urlopen(address + path, timeout=10)
+            return urllib.request.urlopen(address + path, timeout=120)
 
         monkeypatch.setattr(client, "urlopen", elsewhere)
         yield found

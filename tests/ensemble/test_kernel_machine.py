@@ -193,3 +193,16 @@ def test_files(cls, tmp_path):
             expected = getattr(model, method)(X)
             np.testing.assert_array_equal(getattr(copy, method)(X), expected)
     assert copy.choice_ == model.choice_
+
+
+@pytest.mark.parametrize("distance", [1e6, 1e8])
+@pytest.mark.parametrize("kind", [JacobianKernelClassifier, JacobianKernelRegressor])
+def test_rows_far_from_the_others_do_not_stop_a_fit(kind, distance):
+    """Distances between them are inaccurate, so the kernel matrix is not positive definite."""
+    far = X[:200].copy()
+    far[:40] += distance
+    target = Y[:200] if kind is JacobianKernelRegressor else Y[:200] > 0
+    model = kind(random_state=0).fit(far, target)
+    assert np.isfinite(model.predict(far)).all()
+    if distance == 1e6:  # farther, differences between the other rows are lost to rounding
+        assert model.score(far[40:], target[40:]) > 0.7

@@ -22,6 +22,7 @@ import tempfile
 import zipfile
 from collections import Counter
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -63,8 +64,9 @@ def finals(task):
     yield {"estimator": getattr(xgboost, f"XGB{task}")(n_estimators=2, max_depth=2, n_jobs=1)}
 
 
+@cache
 def models():
-    """Return one small model of every estimator, and rows to ask it for.
+    """Return one small model of every estimator, each with rows to ask it for.
 
     Tables have missing values. JARF has every final ensemble, boosting every link and several
     outputs, the ensembles all three members, and one model of each task has a text column.
@@ -73,14 +75,14 @@ def models():
     X = rng.normal(size=(30, 3))
     X[::5, 1] = np.nan
     rows = rng.normal(size=(4, 3))
-    for model in on_numbers(X):
-        yield model, rows
     frame = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "text": np.tile(["u", "v", "w"], 10)})
     few = {"max_iter": 2, "n_estimators": 2, "random_state": 0}
+    found = [(model, rows) for model in on_numbers(X)]
     for kind in (jarf.JacobianBoostingClassifier, jarf.SPORFRegressor):
         known = kind().get_params()
         model = kind(**{key: few[key] for key in few if key in known})
-        yield model.fit(frame, np.where(X[:, 0] > 0, 1, 0)), frame[:4]
+        found.append((model.fit(frame, np.where(X[:, 0] > 0, 1, 0)), frame[:4]))
+    return found
 
 
 def on_numbers(X):

@@ -60,3 +60,15 @@ def test_metric_root_is_a_root_of_the_gram_matrix(shape):
 def test_cost_is_bounded_by_the_rows_it_keeps():
     model = KernelSurrogateRegressor(50, random_state=0).fit(X, y)
     assert model._anchors.shape[0] == 50
+
+
+def test_singular_systems_are_solved_by_least_squares():
+    """Copies of rows, and a ridge that vanishes in the diagonal: the kernel matrix is singular."""
+    rows, response = np.repeat(X[:20], 4, axis=0), np.repeat(y[:20], 4)
+    model = KernelSurrogateRegressor(ridge=1e-17).fit(rows, response)
+    np.testing.assert_allclose(model.predict(rows), response, atol=1e-8)
+    # The shortest of all solutions: copies share the weight of their row.
+    shares = model._weights.reshape(20, 4)
+    np.testing.assert_allclose(shares, shares[:, :1] * np.ones(4), atol=1e-8)
+    labels = KernelSurrogateClassifier(ridge=1e-17).fit(rows, response > 0)
+    np.testing.assert_array_equal(labels.predict(rows), response > 0)

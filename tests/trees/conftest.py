@@ -1,5 +1,6 @@
 """Small fitted tree ensembles of every kind that can be read."""
 
+import warnings
 from functools import cache
 from typing import NamedTuple
 
@@ -124,7 +125,9 @@ def fitted(library, name):
         model, target = SKLEARN[name]
     else:
         kind, settings, target = (XGBOOST if library == "xgboost" else LIGHTGBM)[name]
-        model = getattr(pytest.importorskip(library), kind)(**settings)
+        with warnings.catch_warnings():  # XGBoost 3.4 deprecates its random forests
+            warnings.filterwarnings("ignore", ".*XGBRF.* is deprecated", FutureWarning)
+            model = getattr(pytest.importorskip(library), kind)(**settings)
     y = TARGETS[target]
     if library == "xgboost" and target == "two":
         y = (y == "up").astype(int)

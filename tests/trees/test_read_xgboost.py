@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from jarf.gradients import Differences, gradient_blocks
-from jarf.trees import UnreadableTrees, read_trees
+from jarf.trees import UnreadableTrees, find_trees, read_trees
 
 xgboost = pytest.importorskip("xgboost")
 RNG = np.random.default_rng(0)
@@ -57,7 +57,7 @@ def test_logistic_regression_has_the_second_probability_as_its_output():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"booster": "dart"}, "dart"),
+        ({"booster": "dart", "rate_drop": 0.5}, "dart"),
         ({"booster": "gblinear", "max_depth": None}, "gblinear"),
         ({"objective": "reg:squaredlogerror"}, "squaredlogerror"),
         ({"multi_strategy": "multi_output_tree"}, "several outputs"),
@@ -65,14 +65,20 @@ def test_logistic_regression_has_the_second_probability_as_its_output():
         ({"n_estimators": 0}, "no trees"),
     ],
 )
-@pytest.mark.filterwarnings(
-    "ignore::UserWarning"
-)  # newer versions would rather have rate_drop alone
+@pytest.mark.filterwarnings("ignore:.*deprecated:UserWarning")  # dart and gblinear in XGBoost 3.4
 def test_models_that_are_not_understood_are_refused(settings, message):
     y = np.column_stack([SCORE, SCORE]) if "multi_strategy" in settings else np.abs(SCORE)
     model = xgboost.XGBRegressor(**{**FEW, **settings}).fit(X, y)
     with pytest.raises(UnreadableTrees, match=message):
         read_trees(model)
+
+
+def test_dart_without_dropped_trees_is_read_correctly_or_refused():
+    """XGBoost from 3.4 on stores such a model as an ordinary one."""
+    model = xgboost.XGBRegressor(booster="dart", **FEW).fit(X, SCORE)
+    forest = find_trees(model)
+    if forest is not None:
+        np.testing.assert_allclose(forest.predict(X)[:, 0], model.predict(X), rtol=1e-5, atol=1e-5)
 
 
 def test_one_class_has_no_finite_start():

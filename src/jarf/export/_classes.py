@@ -410,4 +410,5 @@ def _xgboost() -> list[Kind]:
     return [
         BoosterKind(getattr(xgboost, name), {"booster": "bytes"}, None, frozenset(), _writable)
         for name in names
+        if hasattr(xgboost, name)  # random forests are deprecated in XGBoost 3.4
     ]
