@@ -391,3 +391,10 @@ def test_log_probabilities():
     model = small(geometry="fast").fit(X, y)
     with np.errstate(divide="ignore"):
         np.testing.assert_array_equal(model.predict_log_proba(X), np.log(model.predict_proba(X)))
+
+
+def test_numbers_may_be_constant_in_the_learning_rows_of_a_split():
+    X = np.array([[0, 0, 0, 1, 1, 1, 0, 0, 0, 1, 0, 1, 0, 0, 1, 1, 0, 1, 0, 0, 0, 1, 0, 0]] * 2).T
+    X[18, 0] = X[12, 1] = -1
+    model = JacobianForestClassifier(2, random_state=0).fit(X, np.arange(24) % 3)
+    assert model.race_.winner == "axes"

@@ -67,7 +67,7 @@ class _KernelEstimator(BaseEstimator):
 
     def __init__(
         self,
-        n_anchors: int = 5000,
+        n_anchors: int = 3000,
         *,
         n_refinements: int | str = "auto",
         bandwidth: float = 2.5,
@@ -277,7 +277,7 @@ class JacobianKernelClassifier(SetMixin, ClassifierMixin, _KernelEstimator):
 
     Parameters
     ----------
-    n_anchors : int, default=5000
+    n_anchors : int, default=3000
         Maximum number of anchors. Time grows with its cube, memory with its square.
     n_refinements : int or "auto", default="auto"
         Number of times the metric is replaced. "auto" tries 0 to 3.
@@ -386,7 +386,7 @@ class JacobianKernelRegressor(IntervalMixin, RegressorMixin, _KernelEstimator):
 
     Parameters
     ----------
-    n_anchors : int, default=5000
+    n_anchors : int, default=3000
         Maximum number of anchors. Time grows with its cube, memory with its square.
     n_refinements : int or "auto", default="auto"
         Number of times the metric is replaced. "auto" tries 0 to 3.

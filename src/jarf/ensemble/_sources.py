@@ -200,6 +200,8 @@ class WhitenedSource:
             return cls()
         whiten = whitening(table.Z[:, table.oblique])
         seen = _whitened(table, whiten)
+        if seen.shape[1] == 0:  # all rows are identical
+            return cls()
         return cls(whiten, ForestSource.on(seen, table, target, rng, n_jobs))
 
     def gradients(self, table: Table, target: Target, n_jobs) -> np.ndarray:
@@ -298,7 +300,9 @@ def column_weights(sensitivities: np.ndarray, power: float = 1.0) -> np.ndarray:
     if not sensitivities.any():
         return np.ones(len(sensitivities))
     weights = (sensitivities / sensitivities.max()) ** (0.5 * power)
-    return np.maximum(weights / np.sqrt(np.mean(weights**2)), LEAST_WEIGHT)
+    weights = np.maximum(weights / np.sqrt(np.mean(weights**2)), LEAST_WEIGHT)
+    # Sums of gradients depend on the order of the trees in the last bits; weights should not.
+    return weights.astype(np.float32).astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)

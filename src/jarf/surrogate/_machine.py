@@ -23,7 +23,7 @@ BLOCK_ROWS = 1024
 # distance. "laplace" is exp(-r), "matern" is (1 + s) exp(-s) with s = sqrt(3) r (Matern 3/2).
 REFINING_RIDGES = {"laplace": 1e-3, "matern": 1e-2}
 # A solve over inducing rows costs at most this many rows times anchors squared.
-MOST_WORK = 2e10
+MOST_WORK = 1e10
 # The metric is refined on at most this many anchors.
 REFINING_ROWS = 1500
 
