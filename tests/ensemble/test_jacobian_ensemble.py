@@ -281,6 +281,22 @@ def test_members_that_take_too_long_are_not_fitted(monkeypatch):
     assert outcomes["slow"] == "not fitted: no time left"
 
 
+def test_trials_end_after_a_quarter_of_the_limit(monkeypatch):
+    members = [("slow", Ticking(1.0)), ("quick", Ticking(0.01))]
+    limited = decide(members, 100.0, monkeypatch)
+    outcomes = {row["member"]: row["outcome"] for row in limited.report().rows}
+    assert outcomes["quick"] == "not tried: no time left"
+
+
+@pytest.mark.parametrize("name", ["forest", "boosting", "kernel"])
+def test_members_are_simplified_if_time_is_short(name):
+    model = JacobianEnsembleRegressor([name, ("mean", DummyRegressor())], time_limit=1e-3)
+    fitted = model.set_params(random_state=0).fit(X, Y).members_[name]
+    assert not hasattr(fitted, "race_")
+    assert fitted.n_features_in_ == X.shape[1]
+    assert getattr(fitted, "n_anchors", 1000) == 1000
+
+
 def test_the_first_member_is_fitted_whatever_the_limit(monkeypatch):
     limited = decide([("slow", Ticking(1.0))], 1.0, monkeypatch)
     assert limited.weights == {"slow": 1.0}

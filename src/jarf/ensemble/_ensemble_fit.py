@@ -16,8 +16,10 @@ from jarf.ensemble._holdout import ScoredRows
 from jarf.trees import stream
 
 # With at least TRIAL_FROM rows, or under a time limit, members are tried on a subsample first: at
-# most TRIAL_LEARN training rows and TRIAL_SCORE scored rows.
-TRIAL_FROM, TRIAL_LEARN, TRIAL_SCORE = 8000, 1000, 2000
+# most TRIAL_LEARN training rows (HURRIED_LEARN under a time limit) and TRIAL_SCORE scored rows.
+TRIAL_FROM, TRIAL_LEARN, HURRIED_LEARN, TRIAL_SCORE = 8000, 1000, 300, 2000
+# Share of the time limit after which no further member is tried.
+TRIAL_SHARE = 0.25
 # A member is dropped if its trial loss exceeds HOPELESS times the smallest one, and the difference
 # is more than CERTAIN standard errors.
 HOPELESS, CERTAIN = 1.3, 5.0
@@ -46,6 +48,10 @@ class Clock:
 
     def left(self) -> float:
         return np.inf if self.limit is None else self.limit - (self.now() - self.start)
+
+    def used(self) -> float:
+        """Return the share of the limit that has passed."""
+        return 0.0 if self.limit is None else 1.0 - self.left() / self.limit
 
 
 class Decision:
@@ -89,9 +95,11 @@ class Decision:
                 self._try()
         for member in self._in_order():
             needed = self.estimates.get(member.name, 0.0)
-            if self.clock.left() < needed and any(other.is_ready for other in self.members):
-                member.outcome = "not fitted: no time left"
-                continue
+            if self.clock.left() < needed:
+                if any(other.is_ready for other in self.members):
+                    member.outcome = "not fitted: no time left"
+                    continue
+                member.simplify()
             with stages.stage(member.name):
                 self._score(member)
         self._weigh(calibrate)
@@ -124,6 +132,8 @@ class Decision:
         n = len(self.task.y)
         order = stream(self.seed, "trial").permutation(n)
         n_learn = max(1, min(TRIAL_LEARN, n // 3))
+        if self.clock.limit is not None:
+            n_learn = max(1, min(HURRIED_LEARN, n // 10))
         others = order[n_learn:]
         if self.groups is not None:  # a copy among the learning rows would reveal the target
             free = others[~np.isin(self.groups[others], self.groups[order[:n_learn]])]
@@ -133,11 +143,15 @@ class Decision:
         score = self.task.only(scored)
         losses, found = self._losses(score), {}
         for member in self._open():
+            if found and self.clock.used() > TRIAL_SHARE:
+                member.outcome = "not tried: no time left"
+                continue
             before = member.seconds
             model = member.fit(learn, self.seed, self.n_jobs)
             found[member.name] = losses(score.predictions(model, score.X))
             scoring = 0.0 if member.scores_itself else HELD_OUT_SHARE[len(self.splits) > 1]
-            self.estimates[member.name] = (member.seconds - before) * n / n_learn * (1.0 + scoring)
+            grown = (n / n_learn) ** member.growth
+            self.estimates[member.name] = (member.seconds - before) * grown * (1.0 + scoring)
         groups = None if self.groups is None else self.groups[scored]
         rows = ScoredRows(score.row_weights, groups)
         best = min(found, key=lambda name: rows.mean(found[name]))

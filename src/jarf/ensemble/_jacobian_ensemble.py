@@ -178,7 +178,8 @@ class JacobianEnsembleClassifier(SetMixin, ClassifierMixin, JacobianEnsemble):
         Members see the classes as 0..C-1.
     time_limit : float, default=None
         Approximate limit of ``fit`` in seconds. Members expected to take longer, judging by a trial
-        on few rows, are not fitted. At least one member is always fitted.
+        on few rows, are not fitted. At least one member is always fitted, in a simpler form if
+        time is short.
     calibrate : bool, default=True
         Whether to fit temperatures and the sets of ``predict_set`` on the held-out rows.
     n_jobs : int, default=None
@@ -282,7 +283,8 @@ class JacobianEnsembleRegressor(IntervalMixin, RegressorMixin, JacobianEnsemble)
         Names of built-in models, or pairs of a name and any regressor.
     time_limit : float, default=None
         Approximate limit of ``fit`` in seconds. Members expected to take longer, judging by a trial
-        on few rows, are not fitted. At least one member is always fitted.
+        on few rows, are not fitted. At least one member is always fitted, in a simpler form if
+        time is short.
     calibrate : bool, default=True
         Whether to keep the errors at held-out rows, for ``predict_interval`` and
         ``predict_quantiles``.
