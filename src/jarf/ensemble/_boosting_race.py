@@ -221,9 +221,9 @@ def _decide(
     plain = next(racer for racer in racers if racer.cycle == AXES)
     table: list[dict[str, Any]] = []
     for racer in racers:
-        n_rounds = racer.runs[0].n_rounds + 1
+        n_rounds: int | None = racer.runs[0].n_rounds + 1
         if plain not in finalists:
-            n_rounds = min(n_rounds, plain.runs[0].n_rounds + 1)
+            n_rounds = 1 + min(racer.runs[0].n_rounds, plain.runs[0].n_rounds)
         elif racer in finalists:
             n_rounds = None
         lost = racer.row_losses(stopping.best(racer.losses[:n_rounds]))

@@ -141,7 +141,8 @@ class Decision:
         learn = self.task.only(np.sort(order[:n_learn]))
         scored = np.sort(others[:TRIAL_SCORE])
         score = self.task.only(scored)
-        losses, found = self._losses(score), {}
+        losses = self._losses(score)
+        found: dict[str, np.ndarray] = {}
         for member in self._open():
             if found and self.clock.used() > TRIAL_SHARE:
                 member.outcome = "not tried: no time left"

@@ -52,6 +52,8 @@ FOREST_ROWS = 5000
 class _KernelEstimator(BaseEstimator):
     table_: TableEncoder
     machine_: KernelMachine
+    mean_: np.ndarray
+    scale_: np.ndarray
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
         "n_anchors": [Interval(Integral, 2, None, closed="left")],
