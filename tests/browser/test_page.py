@@ -81,7 +81,7 @@ def click(page, query):
 
 def test_it_loads_whole(page):
     assert page.title.startswith("Jacobian Aligned Random Forests")
-    assert len(texts(page, "figure svg")) == 7
+    assert len(texts(page, "figure svg")) == 8  # accuracy and time first
     assert len(texts(page, "section table")) >= 12
     assert page.execute_script("return document.documentElement.scrollWidth <= innerWidth")
 
