@@ -15,7 +15,7 @@ def test_others_are_compared_with_the_best_of_ours():
     assert table.title == "ahead of JE"
     assert [row.key for row in table.rows] == ["MLP", "RF"]
     values = {key: cell.value for key, cell in table.cells.items()}
-    assert values["MLP", "all"] == values["MLP", "small"] == 1  # 0.005 is level, NaN is no result
+    assert values["MLP", "all"] == values["MLP", "small"] == 1  # 0.005 is level, NaN is ignored
     assert (values["MLP", "behind"], values["RF", "behind"]) == (0, 3)
 
 

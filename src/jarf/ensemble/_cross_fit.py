@@ -87,7 +87,7 @@ Predicted = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def gather(parts: list[Predicted], observed: np.ndarray, weights: np.ndarray) -> HeldOut | None:
-    """Put the predictions of all splits together; None if there is no split.
+    """Combine the predictions of all splits; None if there are no splits.
 
     Parameters
     ----------
