@@ -16,6 +16,7 @@ from jarf import (
     expected_jacobian_outer_product,
 )
 from jarf.ensemble import CYCLES, Cycle, Geometry
+from jarf.ensemble import _boosting as boosting
 from jarf.ensemble._losses import REGRESSION_LOSSES
 
 rng = np.random.default_rng(0)
@@ -279,6 +280,26 @@ def test_early_stopping_finds_the_number_of_rounds():
     assert len(model.train_score_) == model.n_iter_ + 1
     assert len(model.validation_score_) > best + model.n_iter_no_change
     assert not hasattr(model, "race_")
+
+
+def test_long_runs_learn_faster_in_fewer_rounds(monkeypatch):
+    y = SCORE + np.random.default_rng(0).normal(size=len(X))
+    slow = JacobianBoostingRegressor(geometry="axes", learning_rate=0.03, random_state=0)
+    slow.fit(X, y)
+    assert slow.learning_rate_ == 0.03
+    model = JacobianBoostingRegressor(geometry="axes", random_state=0)
+    same = clone(model).fit(X, y)
+    assert same.learning_rate_ == 0.03
+    assert same.n_iter_ == slow.n_iter_
+    monkeypatch.setattr(boosting, "MANY_ROUNDS", slow.n_iter_ / 2)
+    model.fit(X, y)
+    np.testing.assert_array_equal(model.validation_score_, slow.validation_score_)
+    assert model.n_iter_ == pytest.approx(slow.n_iter_ / 2, abs=1)
+    assert model.learning_rate_ == pytest.approx(0.06, rel=0.01)
+    monkeypatch.setattr(boosting, "MANY_ROUNDS", 1)  # never faster than the race
+    assert model.fit(X, y).learning_rate_ == pytest.approx(0.09)
+    trees = model.set_params(warm_start=True, max_iter=model.n_iter_ + 1, early_stopping=False)
+    assert trees.fit(X, y).learning_rate_ == pytest.approx(0.09)
 
 
 @pytest.mark.parametrize(

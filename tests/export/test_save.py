@@ -434,6 +434,7 @@ def rewrite(path, change):
     ("change", "message"),
     [
         (lambda model: setattr(model, "n_iter_", 9), "rounds and trees"),
+        (lambda model: setattr(model, "learning_rate_", 0.0), "learning rate"),
         (lambda model: setattr(model, "response_scales_", np.zeros(1)), "unit of the responses"),
         (lambda model: setattr(model, "response_means_", np.zeros(2)), "match the outputs"),
         (lambda model: setattr(model.forest_, "link", "logit"), "not boosted"),

@@ -57,6 +57,9 @@ FOLDS = {0: 5, 500: 3}
 # On held-out rows, the race multiplies the learning rate by at most this factor, up to this rate,
 # and divides the number of rounds by the same factor. The final model uses the original rate.
 COARSE, COARSE_RATE = 3.0, 0.1
+# The rate of learning_rate="auto". If early stopping asks for more than MANY_ROUNDS rounds, the
+# final model's rate is raised, at most to that of the race, and it runs fewer rounds.
+AUTO_RATE, MANY_ROUNDS = 0.03, 1000
 # Attributes that only early stopping sets.
 _FROM_HELD_OUT = ("validation_score_", "validation_rows_", "validation_predictions_")
 
@@ -64,7 +67,7 @@ _FROM_HELD_OUT = ("validation_score_", "validation_rows_", "validation_predictio
 class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
     """Base of both Jacobian boosters."""
 
-    learning_rate: float
+    learning_rate: float | str
     max_iter: int
     l2_regularization: float
     subsample: float
@@ -79,6 +82,7 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
     calibrate: bool
     warm_start: bool
     geometry_: Cycle
+    learning_rate_: float
     monotonic_cst_: np.ndarray | None
     n_iter_: int
     train_score_: np.ndarray
@@ -88,7 +92,7 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
     race_: RaceResult
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
-        "learning_rate": [Interval(Real, 0.0, None, closed="neither")],
+        "learning_rate": [StrOptions({"auto"}), Interval(Real, 0.0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "max_leaf_nodes": [Interval(Integral, 2, None, closed="left"), None],
         "max_depth": [Interval(Integral, 1, None, closed="left"), None],
@@ -172,13 +176,14 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
     def _boost(self, X, y, weights, more: bool, stages: Stages) -> None:
         seed = check_random_state(self.random_state).randint(2**31 - 1)
         if not more:
+            self.learning_rate_ = self._rate()
             self.feature_scales_ = column_std(X)
             n_rounds = self._choose(X, y, weights, seed, stages)
         with stages.stage("surrogates"):
             rows = self._prepare(X, y, weights, [self.geometry_], seed, "final")
         n_threads = threads_with_room(self.n_jobs)
-        loss = self._loss()
-        run = Rounds(rows, loss, self.geometry_, self._round_rules(), seed, n_threads=n_threads)
+        loss, rules = self._loss(), self._round_rules(self.learning_rate_)
+        run = Rounds(rows, loss, self.geometry_, rules, seed, n_threads=n_threads)
         run.start_from(self._storable(loss.base(y, weights)))
         if more:
             n_rounds = self._rounds_to_add(run)
@@ -244,8 +249,12 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
             return self.max_iter
         self.validation_score_ = -chosen.losses
         self.validation_rows_, self.validation_predictions_ = chosen.rows, held_out.means
-        n_rounds = round(MORE_ROUNDS * self._coarse() * chosen.n_rounds)
-        return min(self.max_iter, max(1, n_rounds))
+        n_rounds = MORE_ROUNDS * self._coarse() * chosen.n_rounds
+        if self.learning_rate == "auto":
+            faster = min(self._coarse(), max(1.0, n_rounds / MANY_ROUNDS))
+            self.learning_rate_ = faster * AUTO_RATE
+            n_rounds /= faster
+        return min(self.max_iter, max(1, round(n_rounds)))
 
     @abstractmethod
     def _held_out(self, chosen: Chosen) -> HeldOut:
@@ -269,7 +278,7 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
         if not splits:
             return None
         loss, measure, coarse = self._loss(), self._measure(), self._coarse()
-        rules = self._round_rules(coarse)
+        rules = self._round_rules(coarse * self._rate())
         racers = [Racer(cycle, [], np.empty(0)) for cycle in cycles]
         # Several boosters grow side by side; a single one shares its rounds among the threads.
         n_threads = 1 if len(splits) * len(cycles) > 1 else threads_with_room(self.n_jobs)
@@ -296,7 +305,11 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
 
     def _coarse(self) -> float:
         """Return the factor on the learning rate while rows are held out."""
-        return max(1.0, min(COARSE, COARSE_RATE / self.learning_rate))
+        return max(1.0, min(COARSE, COARSE_RATE / self._rate()))
+
+    def _rate(self) -> float:
+        """Return the learning rate before early stopping."""
+        return AUTO_RATE if isinstance(self.learning_rate, str) else self.learning_rate
 
     def _prepare(self, X, y, weights, cycles, seed: int, part: str) -> LearningRows:
         """Fit surrogates on at most ``surrogate_rows`` rows and differentiate them at all."""
@@ -336,7 +349,7 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
             asked += [cycle] if cycle != AXES else []
         return asked
 
-    def _round_rules(self, coarse: float = 1.0) -> RoundRules:
+    def _round_rules(self, learning_rate: float) -> RoundRules:
         limits = Limits(
             max_depth=self.max_depth,
             max_leaf_nodes=self.max_leaf_nodes,
@@ -344,7 +357,7 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
             histogram_from=HISTOGRAM_FROM,
         )
         return RoundRules(
-            coarse * self.learning_rate,
+            learning_rate,
             limits,
             self.l2_regularization,
             self.subsample,

@@ -241,7 +241,12 @@ def lighter(model: Any) -> Any:
             n_estimators=min(model.n_estimators, N_TREES),
         )
     elif isinstance(model, JacobianBoosting):
-        copy.set_params(geometry=model.geometry_, early_stopping=False, max_iter=model.n_iter_)
+        copy.set_params(
+            geometry=model.geometry_,
+            learning_rate=model.learning_rate_,
+            early_stopping=False,
+            max_iter=model.n_iter_,
+        )
     elif isinstance(model, _KERNELS):
         copy.set_params(**vars(model.choice_))
     return copy

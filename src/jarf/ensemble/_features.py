@@ -9,7 +9,6 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import threadpool_limits
 
 from jarf._progress import Stages
 from jarf._sklearn import (
@@ -24,7 +23,7 @@ from jarf._sklearn import (
     is_classifier,
     type_of_target,
 )
-from jarf._threads import openmp_limit
+from jarf._threads import one_blas_thread, openmp_limit
 from jarf.ensemble._holdout import CLEAR, ScoredRows, score_splits
 from jarf.ensemble._jacobian_boosting import (
     JacobianBoostingClassifier,
@@ -204,7 +203,7 @@ class JacobianFeatures(TransformerMixin, BaseEstimator):
                 self.switched_on_ = True
             return X
         # Matrices are small here: more BLAS threads only wait for one another.
-        with stages.stage("switch"), openmp_limit(self.n_jobs), threadpool_limits(1, "blas"):
+        with stages.stage("switch"), openmp_limit(self.n_jobs), one_blas_thread():
             learned = self._learned_if_helpful(X, target, rng)
             self.switched_on_ = bool(learned)
             self.directions_ = np.zeros((X.shape[1], 0))

@@ -101,9 +101,11 @@ feature_names_in_ : ndarray of shape (n_features,)
     Their names, where X had names."""
 
 _BOOSTING = """\
-learning_rate : float, default=0.03
+learning_rate : float or "auto", default="auto"
     Factor of the leaf values of each tree. The search for the number of rounds on held-out rows
-    uses a rate up to three times as large (at most 0.1) and as many times fewer rounds.
+    uses a rate up to three times as large (at most 0.1) and as many times fewer rounds. "auto" is
+    0.03; if early stopping asks for more than 1,000 rounds, it is up to 0.09 and there are as many
+    times fewer rounds.
 max_iter : int, default=3000
     Maximum number of rounds; early stopping finds the number on held-out rows.
 max_leaf_nodes : int or None, default=16
@@ -175,6 +177,8 @@ race_ : RaceResult
     ``geometry`` is "auto" or a list.
 n_iter_ : int
     The number of rounds.
+learning_rate_ : float
+    The learning rate of these rounds.
 train_score_ : ndarray of shape (n_iter_+1,)
     Negative mean loss on the training rows, before the first round and after each. Responses are
     divided by their standard deviation first, except for "poisson" and "gamma".

@@ -8,10 +8,10 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from jarf._native import engine
 from jarf._sklearn import Interval
+from jarf._threads import one_blas_thread
 from jarf.ensemble._bagged import (
     CLASSIFIER_CONSTRAINTS,
     BootstrapForest,
@@ -44,7 +44,7 @@ class RotationGrowth(Growth):
 
     def grow(self, X, weights, target, seeds, context, **options: Any) -> list[GrownTree]:
         # Trees run in parallel; threads inside the small matrix products would only compete.
-        with threadpool_limits(limits=1, user_api="blas"):
+        with one_blas_thread():
             return super().grow(X, weights, target, seeds, context, **options)
 
     def plan_of(self, X, target, context, n_jobs) -> Callable[[int], TreePlan]:

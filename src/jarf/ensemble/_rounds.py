@@ -37,8 +37,8 @@ from jarf.trees import (
 )
 
 # The gradients of the model so far are updated before the rounds at which the learning rates add up
-# to these values: rounds 25, 60, 120, ... at a rate of 0.05.
-OWN_FROM = (1.25, 3.0, 6.0, 12.0, 24.0, 48.0, 96.0, 192.0)
+# to these values: rounds 42, 100, 200 and 400 at a rate of 0.03.
+OWN_FROM = (1.25, 3.0, 6.0, 12.0)
 # Nodes of at least this many rows are searched in histograms.
 HISTOGRAM_FROM = 64
 # Maximum absolute leaf value under a log link, before the learning rate.

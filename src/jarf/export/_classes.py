@@ -282,6 +282,7 @@ def _check_boosted(model: Any) -> None:
     fine = hasattr(model, "classes_") == hasattr(model, "calibration_")
     require(fine, "classes or their calibration are missing")
     require(model.n_iter_ == model.forest_.n_trees, "rounds and trees differ in number")
+    require(0.0 < model.learning_rate_ < np.inf, "the learning rate is not positive")
     signs = getattr(model, "monotonic_cst_", None)
     fine = signs is None or (signs.dtype == np.int8 and len(signs) == model.table_.n_encoded)
     require(fine, "the monotone constraints do not match the columns of the table")
@@ -327,10 +328,12 @@ def _estimators() -> list[Kind]:
     ]
     boosted = {name: grown[name] for name in grown if "oob" not in name and name != "tree_seeds_"}
     boosted |= {"geometry_": "Cycle", "n_iter_": "count", "monotonic_cst_": "ints|none"}
+    boosted["learning_rate_"] = "number"
     boosted |= dict.fromkeys(
         ("train_score_", "validation_score_", "response_means_", "response_scales_"), "vector"
     )
     needed = {"n_features_in_", "table_", "forest_", "feature_scales_", "geometry_", "n_iter_"}
+    needed.add("learning_rate_")
     optional = frozenset(set(boosted) - needed)
     listed += [
         EstimatorKind(

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
+from jarf._threads import one_blas_thread
 from jarf.surrogate._kernel import distances, metric_root, solve_positive
 
 # Rows are compared with the anchors in blocks of this many.
@@ -93,7 +93,7 @@ class KernelMachine:
 
     def predict(self, Z: np.ndarray) -> np.ndarray:
         """Predict at standardised rows: (n_rows, n_outputs)."""
-        with threadpool_limits(limits=1, user_api="blas"):
+        with one_blas_thread():
             return self.sums(Z) + self.centre
 
     def sums(self, Z: np.ndarray) -> np.ndarray:
@@ -221,7 +221,7 @@ def fit_machine(rows: Rows, choice: Choice, n_anchors: int, rng) -> KernelMachin
     some = anchors
     if len(anchors) > REFINING_ROWS:
         some = np.sort(rng.choice(anchors, REFINING_ROWS, replace=False))
-    with threadpool_limits(limits=1, user_api="blas"):
+    with one_blas_thread():
         *_, root = refined_roots(rows.only(some), choice.n_refinements, choice.kernel)
         if len(anchors) < n:
             return solve_inducing(rows, anchors, root, choice)
@@ -246,7 +246,7 @@ def held_out_losses(
     """
     losses = np.full(len(choices), np.inf)
     predictions: list[np.ndarray] = [np.empty(0)] * len(choices)
-    with threadpool_limits(limits=1, user_api="blas"):
+    with one_blas_thread():
         for places, machines in _machines_of(learn, choices):
             # The kernel between learning and scored rows serves all ridges.
             every = np.hstack([machine.coefficients for machine in machines])
