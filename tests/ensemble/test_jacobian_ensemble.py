@@ -22,7 +22,7 @@ from jarf._progress import Stages
 from jarf.ensemble import EnsembleReport
 from jarf.ensemble._blending import greedy_weights, log_losses, squared_errors
 from jarf.ensemble._ensemble_fit import Clock, Decision, blend
-from jarf.ensemble._ensemble_members import Task, lighter, make_members
+from jarf.ensemble._ensemble_members import Task, lighter, make_members, with_fewer_trees
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(400, 4))
@@ -339,8 +339,11 @@ def test_lighter_copies_keep_decisions(fitted):
         model = model.set_params(random_state=0).fit(X[:100], Y[:100])
         light = lighter(model)
         if name == "forest":
-            assert light.geometry is model.geometry_
-            assert light.n_estimators == 100
+            assert light.geometry.rounds == model.geometries_
+            assert light.n_estimators == model.n_estimators
+            assert with_fewer_trees(light).n_estimators == 100
+            again = light.fit(X[:100], Y[:100])
+            np.testing.assert_array_equal(again.predict(X), model.predict(X))
         else:
             assert (light.ridge, light.bandwidth) == (model.choice_.ridge, model.choice_.bandwidth)
     boosting = make_members(["boosting"], False, 100, "from_dtype")[0].model
@@ -348,6 +351,7 @@ def test_lighter_copies_keep_decisions(fitted):
     light = lighter(boosting)
     assert light.max_iter == boosting.n_iter_
     assert light.early_stopping is False
+    assert with_fewer_trees(light) is light
     dummy = DummyClassifier()
     assert type(lighter(dummy)) is DummyClassifier
 

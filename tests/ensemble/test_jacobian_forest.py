@@ -13,9 +13,11 @@ from jarf import JacobianForestClassifier, JacobianForestRegressor, JARFClassifi
 from jarf._native import engine
 from jarf.datasets import halfspace_bayes_kappa, make_rotated_halfspace
 from jarf.ensemble import (
+    CYCLES,
     GEOMETRIES,
     AxisForestClassifier,
     CanonicalCorrelationForestClassifier,
+    Cycle,
     Geometry,
     GivenGradients,
     ModelSource,
@@ -124,6 +126,21 @@ def test_geometries_share_the_trees():
     mixed = {bool(oblique[tree == t].any()) for t in range(40, 80)}
     assert not oblique[tree < 40].any()
     assert mixed == {True, False}
+
+
+def test_a_cycle_shares_the_trees_without_a_race():
+    kinds = (GEOMETRIES["axes"], GEOMETRIES["linear"])
+    model = small(n_estimators=40, geometry=Cycle("both", kinds)).fit(X, y)
+    assert model.geometries_ == kinds
+    assert not hasattr(model, "race_")
+    normals = model.split_normals()
+    oblique = np.diff(normals.normals.indptr) > 1
+    assert {bool(oblique[normals.trees == tree].any()) for tree in range(40)} == {True, False}
+
+
+def test_a_cycle_of_boosting_alone_is_refused():
+    with pytest.raises(ValueError, match="'recursive' draws from 'own'"):
+        JacobianForestClassifier(geometry=CYCLES["recursive"]).fit(X, y)
 
 
 def test_a_warm_start_keeps_its_geometries():

@@ -1,4 +1,4 @@
-"""Cycles: geometries that the rounds of boosting use in turn."""
+"""Cycles: geometries that the rounds of boosting use in turn, or that share a forest's trees."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ OWN = "own"
 
 @dataclass(frozen=True)
 class Cycle:
-    """Geometries that take turns from round to round of boosting.
+    """Geometries that take turns from round to round of boosting, or share the trees of a forest.
 
     Parameters
     ----------
     name : str
     rounds : tuple of Geometry
-        Geometries of the rounds, repeated cyclically. In addition to the sources of a forest there
-        is "own": the gradients of the model so far, which replace a surrogate once there are some
-        trees.
+        Geometries of the rounds, repeated cyclically; each tree of a forest draws one. In addition
+        to the sources of a forest, boosting has "own": the gradients of the model so far, which
+        replace a surrogate once there are some trees.
 
     Examples
     --------

@@ -14,6 +14,7 @@ from jarf._sklearn import is_classifier, rows_of
 from jarf.ensemble._boosting import JacobianBoosting
 from jarf.ensemble._calibration import Calibration
 from jarf.ensemble._cross_fit import Split
+from jarf.ensemble._cycles import Cycle
 from jarf.ensemble._jacobian_base import JacobianForest
 from jarf.ensemble._jacobian_boosting import JacobianBoostingClassifier, JacobianBoostingRegressor
 from jarf.ensemble._jacobian_forest import JacobianForestClassifier, JacobianForestRegressor
@@ -147,7 +148,7 @@ class Member:
         """Predict the scored rows of every split with a model fitted to its learning rows.
 
         Later fits reuse the decisions of the first one. A forest is fitted to all rows first: its
-        race may choose several geometries, which its copies cannot share.
+        race chooses better among all rows than among those of one split.
         """
         if self.fitted is None and isinstance(self.model, JacobianForest):
             self.fit_all(task, seed, n_jobs)
@@ -157,7 +158,7 @@ class Member:
         spreads: list[Any] = []
         for learn, score in splits:
             light = self.model if self.light is None else self.light
-            model = self._timed(light, task.only(learn), seed, n_jobs)
+            model = self._timed(with_fewer_trees(light), task.only(learn), seed, n_jobs)
             if self.light is None:
                 self.light = lighter(model)
             rows = rows_of(task.X, score)
@@ -235,10 +236,10 @@ def lighter(model: Any) -> Any:
     """Return an unfitted copy that reuses the decisions of a fitted model."""
     copy = clone(model)
     if isinstance(model, JacobianForest):
+        chosen = model.geometries_
         copy.set_params(
-            geometry=model.geometry_,
+            geometry=chosen[0] if len(chosen) == 1 else Cycle("chosen", chosen),
             min_samples_split=model.min_samples_split_,
-            n_estimators=min(model.n_estimators, N_TREES),
         )
     elif isinstance(model, JacobianBoosting):
         copy.set_params(
@@ -250,6 +251,13 @@ def lighter(model: Any) -> Any:
     elif isinstance(model, _KERNELS):
         copy.set_params(**vars(model.choice_))
     return copy
+
+
+def with_fewer_trees(model: Any) -> Any:
+    """Return a copy of a forest for held-out rows; other models are returned as they are."""
+    if not isinstance(model, JacobianForest) or model.n_estimators <= N_TREES:
+        return model
+    return clone(model).set_params(n_estimators=N_TREES)
 
 
 def make_members(

@@ -14,6 +14,7 @@ from jarf._progress import Stages
 from jarf._sklearn import Interval, StrOptions
 from jarf.ensemble._bagged import BaggedForest
 from jarf.ensemble._cross_fit import N_TREES, HeldOut, Predicted, gather, held_out_splits
+from jarf.ensemble._cycles import OWN, Cycle
 from jarf.ensemble._geometries import GEOMETRIES, PLAIN, Geometry
 from jarf.ensemble._growth import Growth, Rules, n_candidates
 from jarf.ensemble._holdout import MIN_ROWS, ScoredRows, score_splits
@@ -39,7 +40,7 @@ class JacobianForest(BaggedForest):
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
         **BaggedForest._parameter_constraints,
-        "geometry": [StrOptions({"auto", "fast", *GEOMETRIES}), Geometry, list, tuple],
+        "geometry": [StrOptions({"auto", "fast", *GEOMETRIES}), Geometry, Cycle, list, tuple],
         "min_samples_split": [
             *BaggedForest._parameter_constraints["min_samples_split"],
             StrOptions({"auto"}),
@@ -80,9 +81,9 @@ class JacobianForest(BaggedForest):
         vars(self).pop("race_", None)
         automatic = self.min_samples_split == "auto"
         self.min_samples_split_ = SIZES[0] if automatic else self.min_samples_split
-        fixed = self._fixed_geometry()
+        fixed = self._fixed_geometries()
         if fixed is not None:
-            self.geometries_ = (fixed,)
+            self.geometries_ = fixed
             return None
         with stages.stage("race"):
             self.race_, raced = self._race(course, stages)
@@ -123,13 +124,20 @@ class JacobianForest(BaggedForest):
         """The best of ``geometries_``."""
         return self.geometries_[0]
 
-    def _fixed_geometry(self) -> Geometry | None:
-        """Return the geometry asked for; None where a race decides."""
+    def _fixed_geometries(self) -> tuple[Geometry, ...] | None:
+        """Return the geometries asked for, which share the trees; None where a race decides."""
         if isinstance(self.geometry, Geometry):
-            return self.geometry
+            return (self.geometry,)
+        if isinstance(self.geometry, Cycle):
+            if self.geometry.uses_own:
+                raise ValueError(
+                    f"The cycle {self.geometry.name!r} draws from {OWN!r}, the gradients of a "
+                    "booster so far, which a forest does not have."
+                )
+            return self.geometry.rounds
         if not isinstance(self.geometry, str) or self.geometry == "auto":
             return None
-        return GEOMETRIES[FAST if self.geometry == "fast" else self.geometry]
+        return (GEOMETRIES[FAST if self.geometry == "fast" else self.geometry],)
 
     def _racers(self) -> list[Geometry]:
         """Return all geometries, or those asked for and plain axes."""

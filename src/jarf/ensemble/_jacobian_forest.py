@@ -32,10 +32,11 @@ class JacobianForestClassifier(SetMixin, ForestClassifierMixin, JacobianForest):
     n_estimators : int, default=200
         Number of trees.
     <criterion>
-    geometry : {"auto", "fast", ...}, Geometry or list, default="auto"
+    geometry : {"auto", "fast", ...}, Geometry, Cycle or list, default="auto"
         "auto" holds the race. "fast" skips it and takes the geometry that does best on average.
         A name of :data:`jarf.ensemble.GEOMETRIES`, or a :class:`jarf.ensemble.Geometry`, is taken
-        as it is. A list of them holds a race between those and plain axes.
+        as it is; those of a :class:`jarf.ensemble.Cycle` share the trees. A list holds a race
+        between its members and plain axes.
     surrogate_rows : int or None, default=50_000
         Race and surrogates see at most this many random rows (and one of every class); None: all.
         Gradients are taken at every row.
@@ -166,10 +167,11 @@ class JacobianForestRegressor(IntervalMixin, ForestRegressorMixin, JacobianFores
     ----------
     n_estimators : int, default=200
         Number of trees.
-    geometry : {"auto", "fast", ...}, Geometry or list, default="auto"
+    geometry : {"auto", "fast", ...}, Geometry, Cycle or list, default="auto"
         "auto" holds the race. "fast" skips it and takes the geometry that does best on average.
         A name of :data:`jarf.ensemble.GEOMETRIES`, or a :class:`jarf.ensemble.Geometry`, is taken
-        as it is. A list of them holds a race between those and plain axes.
+        as it is; those of a :class:`jarf.ensemble.Cycle` share the trees. A list holds a race
+        between its members and plain axes.
     surrogate_rows : int or None, default=50_000
         Race and surrogates see at most this many random rows (and one of every class); None: all.
         Gradients are taken at every row.
