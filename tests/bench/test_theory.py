@@ -75,7 +75,7 @@ def test_measures_become_rows():
     job = next(job for job in jobs if job.method == EJOP)
     row = run_job(job, BUDGETS["quick"])
     assert row.ok, row.error
-    assert 0 < row.metrics["angle"] < 90
+    assert 0 < row.metrics["least_angle"] < row.metrics["angle"] < 90
     assert row.task == "regression"
 
 

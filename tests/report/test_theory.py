@@ -28,7 +28,8 @@ def theory_rows(exponent=-0.5, angle=5.0, root=0.99):
             for method, variant in (("RF", ""), ("JARF", "top 2 eigenvectors"), (ORACLE, "")):
                 slope = exponent if variant else -0.1
                 yield row(name, method, variant, rmse=n ** (slope / 2))
-            yield row(name, EJOP, angle=angle * 4000 / n if angle < 30 else angle)
+            largest = angle * 4000 / n if angle < 30 else angle
+            yield row(name, EJOP, angle=largest, least_angle=largest / 2)
         yield row(f"ridge-d{d}-n4000", EJOP, "m = 100", angle=60.0)
 
 
@@ -44,6 +45,7 @@ def test_theory_that_comes_true_holds():
     assert tables["theory-risk"].cells["JARF, top 2", "slope 200"].value == pytest.approx(-0.5)
     assert tables["theory-risk"].cells["rate, d", "slope 10"].value == pytest.approx(-1 / 6)
     assert tables["theory-recovery"].cells["100 probes", "d 50"].value == 60
+    assert tables["theory-recovery"].cells["4,000 rows", "least 50"].value == 2.5
 
 
 def test_theory_that_does_not_come_true_says_where():
@@ -51,6 +53,7 @@ def test_theory_that_does_not_come_true_says_where():
     assert [claim["verdict"] for claim in judged] == [PART, NOT_HERE, NOT_HERE]
     assert "0.50 at the root" in judged[0]["evidence"]
     assert "d = 200: 80° at 250 rows, 80° at 4,000" in judged[2]["evidence"]
+    assert "smallest one, at the most rows: 40° (d = 10)" in judged[2]["evidence"]
 
 
 def test_without_rows_it_is_not_tested():

@@ -153,7 +153,7 @@ def _ridge(d: int, n: int) -> Callable[[int, int, int], tuple[Table, Table]]:
 
 
 def _measure_subspace(dataset: Dataset, setting: Setting, **options: Any) -> dict[str, Any]:
-    """Largest principal angle, in degrees, between the leading eigenvectors and the truth."""
+    """Principal angles, in degrees, between the leading eigenvectors and the truth."""
     from jarf import JacobianPreconditioner
 
     assert dataset.draw is not None
@@ -162,7 +162,8 @@ def _measure_subspace(dataset: Dataset, setting: Setting, **options: Any) -> dic
         step_rule="mad", random_state=setting.random_state, n_jobs=setting.n_jobs, **options
     ).fit(train.X.to_numpy(), train.y)
     angles = subspace_angles(model.eigenvectors_[:, :RANK], subspace(train.X.shape[1]))
-    return {"metrics": {"angle": float(np.degrees(angles).max())}}
+    angles = np.degrees(angles)
+    return {"metrics": {"angle": float(angles.max()), "least_angle": float(angles.min())}}
 
 
 def _oracle(setting: Setting) -> Any:

@@ -60,7 +60,12 @@ def _recovery(results: Results, tables: Tables) -> Verdict:
         f"d = {d}: {first[1]:.0f}° at {first[0]:,} rows, {last[1]:.0f}° at {last[0]:,}"
         for d, (first, last) in ends.items()
     ]
-    return grade, f"Largest principal angle to the true directions: {'; '.join(texts)}."
+    text = f"Largest principal angle to the true directions: {'; '.join(texts)}."
+    least = {d: points[-1] for d, points in recovery_curves(results, "least_angle").items()}
+    if least:
+        found = ", ".join(f"{angle:.0f}° (d = {d})" for d, (_, angle) in least.items())
+        text += f" The smallest one, at the most rows: {found}."
+    return grade, text
 
 
 THEORY_CLAIMS = (

@@ -117,8 +117,8 @@ def _legend(figure: Any, labels: list[str]) -> None:
 
 
 def _recovery(results: Results, tables: dict[str, ResultTable]) -> Painter | None:
-    every_panel = ((recovery_curves(results), "training rows"), (probe_curves(results), "probes"))
-    panels = [panel for panel in every_panel if panel[0]]
+    every_panel = ((recovery_curves, "training rows"), (probe_curves, "probes"))
+    panels = [(curves, what) for curves, what in every_panel if curves(results)]
     if not panels:
         return None
     size = (4.4 * len(panels) + 0.6, 3.9)
@@ -126,17 +126,19 @@ def _recovery(results: Results, tables: dict[str, ResultTable]) -> Painter | Non
     painter = Painter(
         "theory-recovery",
         "Recovery of the subspace: principal angle to the true directions",
-        "Largest angle between the two leading eigenvectors of the EJOP and the two true "
-        "directions: 0 is perfect, 90 degrees is blind.",
+        "Largest (solid) and smallest (dotted) angle between the two leading eigenvectors of the "
+        "EJOP and the two true directions: 0 is perfect, 90 degrees is blind.",
         figure,
     )
-    every = sorted({d for curves, _ in panels for d in curves})
+    every = sorted({d for curves, _ in panels for d in curves(results)})
     for ax, (curves, what) in zip(axes[0], panels, strict=True):
-        for d, points in curves.items():
-            colour = _COLOURS[every.index(d) % len(_COLOURS)]
-            line = ax.plot(*zip(*points, strict=True), "o-", ms=4, color=colour, label=f"d = {d}")
-            text = ", ".join(f"{n:,}: {angle:.0f}°" for n, angle in points)
-            painter.tag(line[0], f"d = {d}: {text}")
+        for metric, style in (("angle", "o-"), ("least_angle", "o:")):
+            for d, points in curves(results, metric).items():
+                colour = _COLOURS[every.index(d) % len(_COLOURS)]
+                label = f"d = {d}" if metric == "angle" else None
+                line = ax.plot(*zip(*points, strict=True), style, ms=4, color=colour, label=label)
+                text = ", ".join(f"{n:,}: {angle:.0f}°" for n, angle in points)
+                painter.tag(line[0], f"d = {d}: {text}")
         ax.set(xlabel=what, ylim=(0, 92))
         log_axis(ax, "x")
     axes[0][0].set_ylabel("angle, degrees")

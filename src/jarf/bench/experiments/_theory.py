@@ -184,16 +184,16 @@ def _risk_table(results: Results) -> ResultTable:
 # ---- recovery of the subspace
 
 
-def recovery_curves(results: Results) -> dict[int, list[tuple[int, float]]]:
-    """By dimension: training rows and mean principal angle in degrees."""
+def recovery_curves(results: Results, metric: str = "angle") -> dict[int, list[tuple[int, float]]]:
+    """By dimension: training rows and mean principal angle in degrees, "angle" or "least_angle"."""
     curves = {}
     for d in DIMENSIONS:
-        cells = [(n, results.cell(ridge_name(d, n), EJOP, "angle")) for n in _sizes(results, d)]
+        cells = [(n, results.cell(ridge_name(d, n), EJOP, metric)) for n in _sizes(results, d)]
         curves[d] = [(n, cell.value) for n, cell in cells if cell is not None]
     return {d: points for d, points in curves.items() if points}
 
 
-def probe_curves(results: Results) -> dict[int, list[tuple[int, float]]]:
+def probe_curves(results: Results, metric: str = "angle") -> dict[int, list[tuple[int, float]]]:
     """By dimension: probes and mean principal angle, at the most training rows."""
     curves = {}
     for d in DIMENSIONS:
@@ -202,25 +202,29 @@ def probe_curves(results: Results) -> dict[int, list[tuple[int, float]]]:
             continue
         counts = {**{m: f"m = {m}" for m in PROBES if m < sizes[-1]}, sizes[-1]: ""}
         name = ridge_name(d, sizes[-1])
-        cells = [(m, results.cell(name, EJOP, "angle", v)) for m, v in counts.items()]
+        cells = [(m, results.cell(name, EJOP, metric, v)) for m, v in counts.items()]
         curves[d] = [(m, cell.value) for m, cell in cells if cell is not None]
     return {d: points for d, points in curves.items() if len(points) > 1}
 
 
 def _recovery_table(results: Results) -> ResultTable:
-    by_rows, by_probes = recovery_curves(results), probe_curves(results)
     cells, columns = {}, [Column(f"d {d}", label=f"d = {d}", digits=1) for d in DIMENSIONS]
+    columns += [
+        Column(f"least {d}", label=f"smallest angle, d = {d}", digits=1) for d in DIMENSIONS
+    ]
     rows: dict[str, Row] = {}
-    for curves, kind in ((by_rows, "rows"), (by_probes, "probes")):
-        for d, points in curves.items():
-            for count, angle in points:
-                key = f"{count:,} {kind}"
-                rows.setdefault(key, Row(key, "variant"))
-                cells[key, f"d {d}"] = Cell(angle)
+    for metric, prefix in (("angle", "d"), ("least_angle", "least")):
+        by_rows, by_probes = recovery_curves(results, metric), probe_curves(results, metric)
+        for curves, kind in ((by_rows, "rows"), (by_probes, "probes")):
+            for d, points in curves.items():
+                for count, angle in points:
+                    key = f"{count:,} {kind}"
+                    rows.setdefault(key, Row(key, "variant"))
+                    cells[key, f"{prefix} {d}"] = Cell(angle)
     notes = [
-        f"Largest principal angle, in degrees, between the {RANK} leading eigenvectors of the "
-        f"EJOP and the {RANK} true directions; 0 is perfect, 90 is blind. Rows are training rows, "
-        "all of them probed; probes are counted at the most training rows.",
+        f"Largest and smallest principal angle, in degrees, between the {RANK} leading "
+        f"eigenvectors of the EJOP and the {RANK} true directions; 0 is perfect, 90 is blind. Rows "
+        "are training rows, all of them probed; probes are counted at the most training rows.",
     ]
     title = "Recovery of the subspace"
     order = list(rows.values())
