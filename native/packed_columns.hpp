@@ -27,7 +27,8 @@ class PackedColumns {
     const std::size_t d = columns.n_columns;
     if (active && n_rows * d > 4 * kSizes[0]) most_rows_[0] = kSizes[0] / d;
     if (active) most_rows_[1] = kSizes[1] / d;
-    for (std::size_t& most : most_rows_) most = most < kLeastRows ? 0 : most;
+    // A wide table's copies would hold few rows, and nodes would read few of their columns.
+    for (std::size_t& most : most_rows_) most = most < kLeastRows || 8 * most < d ? 0 : most;
     if (most_rows_[0] > 0 || most_rows_[1] > 0) places_.resize(n_rows);
   }
 

@@ -141,6 +141,21 @@ def test_markdown_for_readme_and_docs(results_folder, tmp_path, capsys):
     assert capsys.readouterr().out.strip().endswith("index.html")
 
 
+def test_figures_are_shown_with_the_tables(results_folder, tmp_path, capsys):
+    page = tmp_path / "docs" / "page.md"
+    page.parent.mkdir()
+    page.write_text("<!-- results:start --><!-- results:end -->")
+    images = tmp_path / "docs" / "_static"
+    asked = ["report", str(results_folder), "--out", str(tmp_path / "out")]
+    assert main([*asked, "--tables", str(page), "--images", str(images)]) == 0
+    files = sorted(path.name for path in images.iterdir())
+    assert f"{results_folder.name}-gains.png" in files
+    for name in files:
+        assert f"](_static/{name})" in page.read_text()
+    assert main([*asked, "--images", str(images)]) == 1
+    assert "--images needs --tables" in capsys.readouterr().err
+
+
 def test_no_results_is_one_line(tmp_path, capsys):
     assert main(["report", str(tmp_path)]) == 1
     assert "holds no results" in capsys.readouterr().err

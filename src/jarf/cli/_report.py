@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from typing import Any
 
 from jarf.cli._extras import require
@@ -37,12 +38,19 @@ def add_parser(subparsers: Any) -> None:
         metavar="FILE.md",
         help="also write all tables between the same markers of this file",
     )
+    parser.add_argument(
+        "--images",
+        metavar="FOLDER",
+        help="with --tables: also write the figures into this folder and show them in the file",
+    )
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the sub-command and return its exit code."""
     require("jarf report", "pandas", "matplotlib")
+    if arguments.images and not arguments.tables:
+        raise ValueError("--images needs --tables FILE.md, the file that shows them")
     from jarf import report
     from jarf.bench import StoreError
 
@@ -55,7 +63,11 @@ def run(arguments: argparse.Namespace) -> int:
             text = report.write_headline(report.load_results(arguments.results), path)
             report.write_between_markers(path, text, "figure")
         if arguments.tables:
-            text = report.tables_markdown(arguments.results)
+            images = arguments.images and {
+                name: os.path.relpath(path, os.path.dirname(os.path.abspath(arguments.tables)))
+                for name, path in report.write_images(arguments.results, arguments.images).items()
+            }
+            text = report.tables_markdown(arguments.results, images)
             report.write_between_markers(arguments.tables, text)
     except StoreError as error:
         raise ValueError(str(error)) from error

@@ -29,11 +29,12 @@ def save_figure(painter: Painter, folder: Path) -> None:
                 painter.figure.savefig(stream, format=kind, **more, **options)
 
 
-def save_png(painter: Painter, path: Path) -> None:
-    """Write one PNG file without a background, for pages of either theme."""
+def save_png(painter: Painter, path: Path, dpi: int = 200, *, white: bool = False) -> None:
+    """Write one PNG file, without a background (for pages of either theme) or on white."""
+    options = {"facecolor": "white", "bbox_inches": "tight"} if white else {"transparent": True}
     with drawing(), atomic_write(path, "wb", follow_links=False) as stream:
         painter.figure.savefig(
-            stream, format="png", dpi=200, transparent=True, metadata={"Software": None}
+            stream, format="png", dpi=dpi, metadata={"Software": None}, **options
         )
 
 

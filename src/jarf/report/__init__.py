@@ -26,7 +26,7 @@ from jarf.report._headline import (
     write_headline,
 )
 from jarf.report._headline_figure import HeadlinePanel
-from jarf.report._markdown import headline_markdown, tables_markdown
+from jarf.report._markdown import headline_markdown, tables_markdown, write_images
 from jarf.report._paper import beside_paper, paper_cell, paper_reference
 
 __all__ = [
@@ -59,4 +59,5 @@ __all__ = [
     "tables_markdown",
     "write_between_markers",
     "write_headline",
+    "write_images",
 ]

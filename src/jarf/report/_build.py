@@ -224,6 +224,13 @@ def build_report(folder: str | os.PathLike[str], out: str | os.PathLike[str] | N
     return page
 
 
+def figures_of(folder: str | os.PathLike[str]) -> dict[str, Painter]:
+    """Draw all figures of a results folder; return them by name."""
+    results = load_results(folder)
+    by_id = _summary_and_tables(folder, results)[1]
+    return {painter.name: painter for painter in draw_figures(results, by_id)}
+
+
 def partial_datasets(summary: dict[str, Any]) -> list[str]:
     """Return the datasets of which only a part of the registered rows was available."""
     return [facts["name"] for facts in summary["datasets"] if facts["partial"]]

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from jarf.bench import CLASSIFICATION, EXPERIMENTS, REGRESSION
-from jarf.pages import plain_text, table_markdown
-from jarf.report._build import partial_datasets, summarise
+from jarf.pages import Painter, plain_text, save_png, table_markdown
+from jarf.report._build import figures_of, partial_datasets, summarise
 from jarf.report._claims import HOLDS, NOT_HERE, PART, UNTESTED
+from jarf.report._figures import FIGURES_OF
 from jarf.report._goals import IN_SIGHT
 
-__all__ = ["headline_markdown", "tables_markdown"]
+__all__ = ["headline_markdown", "tables_markdown", "write_images"]
 
 
 def headline_markdown(folder: str | os.PathLike[str]) -> str:
@@ -41,16 +44,58 @@ def headline_markdown(folder: str | os.PathLike[str]) -> str:
     return "\n".join([*lines, "", _headline_note(summary, paper)]) + "\n"
 
 
-def tables_markdown(folder: str | os.PathLike[str]) -> str:
-    """Return verdicts and all tables, for the documentation."""
+def write_images(folder: str | os.PathLike[str], target: str | os.PathLike[str]) -> dict[str, Path]:
+    """Write all figures as PNG files on white.
+
+    Parameters
+    ----------
+    folder : path
+        A results folder.
+    target : path
+        Where to write; it is created if needed. File names start with that of the results folder.
+
+    Returns
+    -------
+    dict of str to Path
+        The files, by the names of the figures.
+    """
+    prefix = Path(folder).resolve().name
+    home = Path(target)
+    home.mkdir(parents=True, exist_ok=True)
+    written = {}
+    for painter in figures_of(folder).values():
+        written[painter.name] = home / f"{prefix}-{painter.name}.png"
+        save_png(painter, written[painter.name], dpi=110, white=True)
+    return written
+
+
+def tables_markdown(folder: str | os.PathLike[str], images: Mapping[str, str] | None = None) -> str:
+    """Return verdicts and all tables, for the documentation.
+
+    Parameters
+    ----------
+    folder : path
+        A results folder.
+    images : mapping of str to str or None, default=None
+        Addresses of figures, by name; see :func:`write_images`.
+    """
     summary = summarise(folder)
     starred = partial_datasets(summary)
+    painters = figures_of(folder) if images else {}
     parts = _judged("The paper's claims", summary["claims"])
     parts += _judged("Goals for our own forest (JF)", summary["goals"], IN_SIGHT)
     for experiment in summary["experiments"]:
         parts += [f"### {experiment['title']}", ""]
+        for name in FIGURES_OF.get(experiment["name"], ()):
+            if images and name in images:
+                parts += [_image(painters[name], images[name]), ""]
         parts += [table_markdown(table, starred=starred) for table in experiment["tables"]]
     return "\n".join(parts) + "\n"
+
+
+def _image(painter: Painter, address: str) -> str:
+    title, caption = plain_text(painter.title), plain_text(painter.caption)
+    return f"![{title}]({address})\n\n*{title}.* {caption}"
 
 
 def _judged(title: str, claims: list[dict[str, str]], note: str = "") -> list[str]:
