@@ -152,6 +152,11 @@ def test_figures_are_shown_with_the_tables(results_folder, tmp_path, capsys):
     assert f"{results_folder.name}-gains.png" in files
     for name in files:
         assert f"](_static/{name})" in page.read_text()
+    assert "### Ablations of JARF" in page.read_text()
+    assert main([*asked, "--tables", str(page), "--only", "times"]) == 0
+    assert page.read_text().count("### ") == 1
+    assert main([*asked, "--tables", str(page), "--only", "theory"]) == 1
+    assert "--only theory: no such experiment among the results" in capsys.readouterr().err
     assert main([*asked, "--images", str(images)]) == 1
     assert "--images needs --tables" in capsys.readouterr().err
 

@@ -39,6 +39,12 @@ def add_parser(subparsers: Any) -> None:
         help="also write all tables between the same markers of this file",
     )
     parser.add_argument(
+        "--only",
+        nargs="+",
+        metavar="EXPERIMENT",
+        help="with --tables: only the tables and figures of these experiments",
+    )
+    parser.add_argument(
         "--images",
         metavar="FOLDER",
         help="with --tables: also write the figures into this folder and show them in the file",
@@ -49,8 +55,9 @@ def add_parser(subparsers: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the sub-command and return its exit code."""
     require("jarf report", "pandas", "matplotlib")
-    if arguments.images and not arguments.tables:
-        raise ValueError("--images needs --tables FILE.md, the file that shows them")
+    for option in ("images", "only"):
+        if getattr(arguments, option) and not arguments.tables:
+            raise ValueError(f"--{option} needs --tables FILE.md, the file that shows them")
     from jarf import report
     from jarf.bench import StoreError
 
@@ -63,11 +70,13 @@ def run(arguments: argparse.Namespace) -> int:
             text = report.write_headline(report.load_results(arguments.results), path)
             report.write_between_markers(path, text, "figure")
         if arguments.tables:
-            images = arguments.images and {
-                name: os.path.relpath(path, os.path.dirname(os.path.abspath(arguments.tables)))
-                for name, path in report.write_images(arguments.results, arguments.images).items()
-            }
-            text = report.tables_markdown(arguments.results, images)
+            images = {}
+            if arguments.images:
+                home = os.path.dirname(os.path.abspath(arguments.tables))
+                asked = (arguments.results, arguments.images, arguments.only)
+                written = report.write_images(*asked)
+                images = {name: os.path.relpath(path, home) for name, path in written.items()}
+            text = report.tables_markdown(arguments.results, images, arguments.only)
             report.write_between_markers(arguments.tables, text)
     except StoreError as error:
         raise ValueError(str(error)) from error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,8 +44,12 @@ def headline_markdown(folder: str | os.PathLike[str]) -> str:
     return "\n".join([*lines, "", _headline_note(summary, paper)]) + "\n"
 
 
-def write_images(folder: str | os.PathLike[str], target: str | os.PathLike[str]) -> dict[str, Path]:
-    """Write all figures as PNG files on white.
+def write_images(
+    folder: str | os.PathLike[str],
+    target: str | os.PathLike[str],
+    only: Sequence[str] | None = None,
+) -> dict[str, Path]:
+    """Write figures as PNG files on white.
 
     Parameters
     ----------
@@ -53,24 +57,30 @@ def write_images(folder: str | os.PathLike[str], target: str | os.PathLike[str])
         A results folder.
     target : path
         Where to write; it is created if needed. File names start with that of the results folder.
+    only : sequence of str or None, default=None
+        Names of experiments; None: all.
 
     Returns
     -------
     dict of str to Path
         The files, by the names of the figures.
     """
-    prefix = Path(folder).resolve().name
-    home = Path(target)
+    prefix, home = Path(folder).resolve().name, Path(target)
     home.mkdir(parents=True, exist_ok=True)
-    written = {}
-    for painter in figures_of(folder).values():
-        written[painter.name] = home / f"{prefix}-{painter.name}.png"
-        save_png(painter, written[painter.name], dpi=110, white=True)
+    painters, written = figures_of(folder), {}
+    for experiment in _wanted(summarise(folder), only):
+        for name in _figures(experiment, painters):
+            written[name] = home / f"{prefix}-{name}.png"
+            save_png(painters[name], written[name], dpi=110, white=True)
     return written
 
 
-def tables_markdown(folder: str | os.PathLike[str], images: Mapping[str, str] | None = None) -> str:
-    """Return verdicts and all tables, for the documentation.
+def tables_markdown(
+    folder: str | os.PathLike[str],
+    images: Mapping[str, str] | None = None,
+    only: Sequence[str] | None = None,
+) -> str:
+    """Return verdicts and tables, for the documentation.
 
     Parameters
     ----------
@@ -78,19 +88,38 @@ def tables_markdown(folder: str | os.PathLike[str], images: Mapping[str, str] | 
         A results folder.
     images : mapping of str to str or None, default=None
         Addresses of figures, by name; see :func:`write_images`.
+    only : sequence of str or None, default=None
+        Names of experiments; their tables are returned without verdicts. None: all.
     """
     summary = summarise(folder)
     starred = partial_datasets(summary)
     painters = figures_of(folder) if images else {}
-    parts = _judged("The paper's claims", summary["claims"])
-    parts += _judged("Goals for our own forest (JF)", summary["goals"], IN_SIGHT)
-    for experiment in summary["experiments"]:
+    parts = []
+    if only is None:
+        parts += _judged("The paper's claims", summary["claims"])
+        parts += _judged("Goals for our own forest (JF)", summary["goals"], IN_SIGHT)
+    for experiment in _wanted(summary, only):
         parts += [f"### {experiment['title']}", ""]
-        for name in FIGURES_OF.get(experiment["name"], ()):
-            if images and name in images:
-                parts += [_image(painters[name], images[name]), ""]
+        for name in _figures(experiment, images or {}):
+            parts += [_image(painters[name], (images or {})[name]), ""]
         parts += [table_markdown(table, starred=starred) for table in experiment["tables"]]
     return "\n".join(parts) + "\n"
+
+
+def _wanted(summary: dict[str, Any], only: Sequence[str] | None) -> list[dict[str, Any]]:
+    """Return the experiments asked for; refuse names without results."""
+    known = {experiment["name"]: experiment for experiment in summary["experiments"]}
+    missing = [name for name in only or () if name not in known]
+    if missing:
+        raise ValueError(
+            f"--only {missing[0]}: no such experiment among the results, which have "
+            f"{', '.join(known)}"
+        )
+    return [known[name] for name in (known if only is None else only)]
+
+
+def _figures(experiment: dict[str, Any], drawn: Container[str]) -> list[str]:
+    return [name for name in FIGURES_OF.get(experiment["name"], ()) if name in drawn]
 
 
 def _image(painter: Painter, address: str) -> str:
