@@ -134,19 +134,24 @@ def subplots(*args: Any, **kwargs: Any) -> Any:
     return figure, figure.subplots(*args, **kwargs)
 
 
-def log_axis(ax: Any, which: str) -> None:
-    """Make the "x" or "y" axis logarithmic, with plain numbers where ticks have room."""
+def log_axis(ax: Any, which: str, *, small: bool = False) -> None:
+    """Make the "x" or "y" axis logarithmic, with plain numbers where ticks have room.
+
+    Small axes have fewer ticks and smaller numbers.
+    """
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     ax.set(**{f"{which}scale": "log"})
     axis = getattr(ax, f"{which}axis")
     low, high = sorted(axis.get_view_interval())
     span = high / max(low, 1e-300)
-    subs = (1.0,) if span > 100 else (1.0, 2.0, 5.0)
+    subs = (1.0,) if span > 100 else (1.0, 3.0) if small else (1.0, 2.0, 5.0)
     axis.set_major_locator(LogLocator(base=100.0 if span > 1e5 else 10.0, subs=subs))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
     axis.set_minor_formatter(NullFormatter())
     axis.set_tick_params(which="minor", length=0)
+    if small:
+        axis.set_tick_params(which="major", labelsize=8)
 
 
 def full_mark(ax: Any, x: float, y: float, colour: str, marker: str = "o") -> Any:

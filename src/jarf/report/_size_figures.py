@@ -51,7 +51,7 @@ def _accuracy(results: Results, tables: dict[str, ResultTable]) -> Painter | Non
                 mark = full_mark(ax, p.n_train, p.score.value, colour, method_marker(method))
                 tip = f"{dataset}, {method}, {p.n_train:,} rows: {number(p.score.value)}"
                 painter.tag(mark, f"{tip} {metric_of(p.task)}", method, dataset)
-        log_axis(ax, "x")
+        log_axis(ax, "x", small=True)
         ax.set_title(dataset, fontsize=9)
     method_legend(figure, methods)
     figure.supxlabel("training rows", fontsize=10)
