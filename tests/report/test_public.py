@@ -92,7 +92,14 @@ def test_scores_are_medians_next_to_published_ones(results):
     column = scores.methods.index("XGB, published")
     assert scores.r2[0, column] == published_medians().r2["1027_ESL"]["XGB"]
     assert scores.friedman.tolist() == [False, False, True, True, False]
-    assert scores.seeds == 2
+    assert scores.seeds == {"RF": 2, "JF": 2, "CatBoost": 2}
+
+
+def test_the_number_of_seeds_is_stated(tables):
+    assert "2 of its ten seeds" in tables["srbench"].notes[0]
+    some = [row for row in made_rows() if row.method != "CatBoost" or row.repeat == 0]
+    fewer = {table.id: table for table in EXPERIMENTS[SRBENCH].tables(Results(some))}
+    assert "1 (CatBoost) and 2 (RF, JF) of its ten seeds" in fewer["srbench"].notes[0]
 
 
 def test_a_missing_published_result_takes_the_last_rank(results):

@@ -49,8 +49,8 @@ class YardstickScores:
         NaN where a published method has no result.
     friedman : ndarray of bool
         Which datasets are drawn from Friedman's functions.
-    seeds : int
-        Fewest seeds behind a median of ours.
+    seeds : dict of str to int
+        Fewest seeds behind a median of each method that was run.
     """
 
     datasets: list[str]
@@ -59,7 +59,7 @@ class YardstickScores:
     r2: np.ndarray
     seconds: np.ndarray
     friedman: np.ndarray
-    seeds: int
+    seeds: dict[str, int]
 
     @property
     def methods(self) -> list[str]:
@@ -96,7 +96,7 @@ def srbench_scores(results: Results) -> YardstickScores | None:
         column: np.array([[results.splits(d, m, column).median() for m in run] for d in kept])
         for column in ("r2", "time_cpu")
     }
-    counts = [len(results.splits(d, m, "r2")) for d in kept for m in run]
+    seeds = {m: min(len(results.splits(d, m, "r2")) for d in kept) for m in run}
     return YardstickScores(
         kept,
         run,
@@ -104,7 +104,7 @@ def srbench_scores(results: Results) -> YardstickScores | None:
         np.hstack([own["r2"], _values(facts, facts.r2, kept)]),
         np.hstack([own["time_cpu"], _values(facts, facts.seconds, kept)]),
         np.array([bool(get_dataset(d).facts["friedman"]) for d in kept]),
-        min(counts),
+        seeds,
     )
 
 
@@ -160,11 +160,19 @@ def _row_label(name: str) -> str:
     return f"{name.removesuffix(_PUBLISHED)} (SRBench)"
 
 
+def _seeds(seeds: dict[str, int]) -> str:
+    """Say how many seeds were run, method by method if they differ."""
+    groups = {n: [m for m, own in seeds.items() if own == n] for n in sorted(set(seeds.values()))}
+    if len(groups) == 1:
+        return str(next(iter(groups)))
+    return " and ".join(f"{n} ({', '.join(methods)})" for n, methods in groups.items())
+
+
 def _notes(results: Results, scores: YardstickScores) -> list[str]:
     n_friedman = int(scores.friedman.sum())
     notes = [
         f"{len(scores.datasets)} of {len(in_collection(SRBENCH))} tables by SRBench's protocol: "
-        f"75 % training rows, X standardised on them, {scores.seeds} of its ten seeds. "
+        f"75 % training rows, X standardised on them, {_seeds(scores.seeds)} of its ten seeds. "
         f"{n_friedman} tables are drawn from Friedman's functions, "
         f"{len(scores.datasets) - n_friedman} are not.",
         "Methods marked (SRBench) are the published medians over ten seeds of methods whose "
