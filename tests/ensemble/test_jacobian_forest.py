@@ -128,6 +128,16 @@ def test_geometries_share_the_trees():
     assert mixed == {True, False}
 
 
+def test_blocks_of_rows_change_no_gradient(monkeypatch):
+    table, target = Table.standardised(X.astype(np.float32), np.ones(len(X))), ClassTarget(y, 2)
+    fitted = fit_sources(["kernel"], table, target, 0, "part", 1)
+    whole = Gradients.at(fitted, table, target, 1).arrays["kernel"][0]
+    monkeypatch.setattr("jarf.ensemble._sources.BLOCK_ROWS", 70)
+    monkeypatch.setattr("jarf.ensemble._jacobian_growth.BLOCK_ROWS", 70)
+    parts = Gradients.at(fitted, table, target, 1).arrays["kernel"][0]
+    np.testing.assert_allclose(parts, whole, rtol=1e-6)
+
+
 def test_a_cycle_shares_the_trees_without_a_race():
     kinds = (GEOMETRIES["axes"], GEOMETRIES["linear"])
     model = small(n_estimators=40, geometry=Cycle("both", kinds)).fit(X, y)

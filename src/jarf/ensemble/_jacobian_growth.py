@@ -19,6 +19,8 @@ from jarf.trees import Columns, Target, TreePlan, make_columns
 N_MIXED = 8
 # Smaller nodes try no drawn directions, or no local directions.
 MIN_ROWS, MIN_LOCAL_ROWS = 10, 20
+# Gradients are scaled in blocks of this many rows.
+BLOCK_ROWS = 4096
 # A node has one local direction, computed from at most this many of its rows.
 MAX_LOCAL_ROWS = 128
 
@@ -81,10 +83,16 @@ def pack_gradients(
     gradients: np.ndarray, oblique: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, int]:
     """Scale to unit mean square, drop columns that stay axes, keep the largest entries per row."""
-    gradients = np.where(oblique, gradients, 0.0)
-    size = np.sqrt(np.mean((gradients**2).sum(axis=1)))
-    gradients = (gradients / size if size > 0 else gradients).astype(np.float32)
-    d = gradients.shape[1]
+    n, d = gradients.shape
+    blocks = [slice(at, at + BLOCK_ROWS) for at in range(0, n, BLOCK_ROWS)]  # to save memory
+    squares = np.empty(n)
+    for rows in blocks:
+        squares[rows] = (np.where(oblique, gradients[rows], 0.0) ** 2).sum(axis=1)
+    size = np.sqrt(np.mean(squares))
+    packed = np.empty((n, d), np.float32)
+    for rows in blocks:
+        packed[rows] = np.where(oblique, gradients[rows], 0.0) / (size if size > 0 else 1.0)
+    gradients = packed
     if d <= MAX_DENSE:
         return gradients, np.empty((0, 0), np.int32), d
     places = np.argpartition(-np.abs(gradients), MAX_ENTRIES - 1, axis=1)[:, :MAX_ENTRIES]

@@ -117,6 +117,8 @@ class Table:
 
 # Rows are standardised in blocks of at most this many values (32 MB of float64).
 BLOCK_VALUES = 4_000_000
+# A kernel machine is differentiated in blocks of this many rows, to save memory.
+BLOCK_ROWS = 65_536
 
 
 def _standardised(X, mean, scale) -> np.ndarray:
@@ -279,9 +281,11 @@ class KernelSource:
         return cls(columns, weights[columns], fit_machine(rows, KERNEL_CHOICE, n_rows, rng))
 
     def gradients(self, table: Table, target: Target, n_jobs) -> np.ndarray:
-        Z = table.Z[:, self.columns] * self.weights
-        back = np.zeros(table.Z.shape)
-        back[:, self.columns] = self.machine.gradients(Z, target.observed_outputs()) * self.weights
+        back, output = np.zeros(table.Z.shape), target.observed_outputs()
+        for start in range(0, len(back), BLOCK_ROWS):
+            rows = slice(start, start + BLOCK_ROWS)
+            Z = table.Z[rows, self.columns] * self.weights
+            back[rows, self.columns] = self.machine.gradients(Z, output[rows]) * self.weights
         return back
 
 
