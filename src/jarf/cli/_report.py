@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 from typing import Any
 
 from jarf.cli._extras import require
@@ -72,10 +71,9 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.tables:
             images = {}
             if arguments.images:
-                home = os.path.dirname(os.path.abspath(arguments.tables))
-                asked = (arguments.results, arguments.images, arguments.only)
-                written = report.write_images(*asked)
-                images = {name: os.path.relpath(path, home) for name, path in written.items()}
+                images = report.write_images(
+                    arguments.results, arguments.images, arguments.tables, arguments.only
+                )
             text = report.tables_markdown(arguments.results, images, arguments.only)
             report.write_between_markers(arguments.tables, text)
     except StoreError as error:

@@ -38,7 +38,7 @@ from jarf.pages import (
     write_text,
 )
 from jarf.report._claims import HOLDS, NOT_HERE, PART, UNTESTED, judge
-from jarf.report._figures import FIGURES_OF, draw_figures
+from jarf.report._figures import draw_figures, figure_names
 from jarf.report._goals import GOALS, IN_SIGHT
 from jarf.report._headline import draw_headline, headline_panels, headline_sentence
 from jarf.report._paper import beside_paper, paper_cell, paper_reference
@@ -260,7 +260,7 @@ def _page(summary: dict[str, Any], painters: dict[str, Painter], first: Painter 
     if any(goal["verdict"] != UNTESTED for goal in summary["goals"]):
         sections.append(("goals", "Goals for our own forest", _goals(summary)))
     for experiment in summary["experiments"]:
-        names = [name for name in FIGURES_OF.get(experiment["name"], ()) if name in painters]
+        names = figure_names(experiment["name"], painters)
         html = "".join(figure_html(painters[name]) for name in names)
         html += "".join(table_html(table, starred) for table in experiment["tables"])
         sections.append((experiment["name"], experiment["title"], html))

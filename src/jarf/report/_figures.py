@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ from jarf.report._public_figures import PUBLIC_FIGURES
 from jarf.report._size_figures import SIZE_FIGURES
 from jarf.report._theory_figures import THEORY_FIGURES
 
-__all__ = ["draw_figures"]
+__all__ = ["draw_figures", "figure_names"]
 
 
 def draw_figures(results: Results, tables: dict[str, ResultTable]) -> list[Painter]:
@@ -337,7 +338,7 @@ _FIGURES = (
     *(_simulation, _gains, _beeswarm, _times, _mechanism, _ablations, _subsample),
     *(*PUBLIC_FIGURES, *SIZE_FIGURES, *THEORY_FIGURES),
 )
-FIGURES_OF = {
+_FIGURES_OF = {
     "simulation": ("simulation",),
     "classification": ("gains",),
     "beeswarm": ("beeswarm",),
@@ -350,3 +351,8 @@ FIGURES_OF = {
     "sizes": ("sizes", "sizes-times"),
     THEORY: ("theory-gain", "theory-risk", "theory-recovery"),
 }
+
+
+def figure_names(experiment: str, drawn: Container[str]) -> list[str]:
+    """Return the figures of an experiment, as far as they were drawn."""
+    return [name for name in _FIGURES_OF.get(experiment, ()) if name in drawn]

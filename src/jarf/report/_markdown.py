@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from jarf.bench import CLASSIFICATION, EXPERIMENTS, REGRESSION
-from jarf.pages import Painter, plain_text, save_png, table_markdown
+from jarf.pages import plain_text, save_png, table_markdown
 from jarf.report._build import figures_of, partial_datasets, summarise
 from jarf.report._claims import HOLDS, NOT_HERE, PART, UNTESTED
-from jarf.report._figures import FIGURES_OF
+from jarf.report._figures import figure_names
 from jarf.report._goals import IN_SIGHT
 
 __all__ = ["headline_markdown", "tables_markdown", "write_images"]
@@ -47,8 +47,9 @@ def headline_markdown(folder: str | os.PathLike[str]) -> str:
 def write_images(
     folder: str | os.PathLike[str],
     target: str | os.PathLike[str],
+    page: str | os.PathLike[str],
     only: Sequence[str] | None = None,
-) -> dict[str, Path]:
+) -> dict[str, str]:
     """Write figures as PNG files on white.
 
     Parameters
@@ -57,22 +58,27 @@ def write_images(
         A results folder.
     target : path
         Where to write; it is created if needed. File names start with that of the results folder.
+    page : path
+        The Markdown file that will show the figures.
     only : sequence of str or None, default=None
         Names of experiments; None: all.
 
     Returns
     -------
-    dict of str to Path
-        The files, by the names of the figures.
+    dict of str to str
+        Markdown that shows each figure with its caption, by the names of the figures.
     """
-    prefix, home = Path(folder).resolve().name, Path(target)
+    prefix, home = Path(folder).resolve().name, Path(target).resolve()
     home.mkdir(parents=True, exist_ok=True)
-    painters, written = figures_of(folder), {}
+    address = Path(os.path.relpath(home, Path(page).resolve().parent)).as_posix()
+    painters, shown = figures_of(folder), {}
     for experiment in _wanted(summarise(folder), only):
-        for name in _figures(experiment, painters):
-            written[name] = home / f"{prefix}-{name}.png"
-            save_png(painters[name], written[name], dpi=110, white=True)
-    return written
+        for name in figure_names(experiment["name"], painters):
+            file, painter = f"{prefix}-{name}.png", painters[name]
+            save_png(painter, home / file, dpi=110, white=True)
+            title, caption = plain_text(painter.title), plain_text(painter.caption)
+            shown[name] = f"![{title}]({address}/{file})\n\n*{title}.* {caption}\n"
+    return shown
 
 
 def tables_markdown(
@@ -87,21 +93,19 @@ def tables_markdown(
     folder : path
         A results folder.
     images : mapping of str to str or None, default=None
-        Addresses of figures, by name; see :func:`write_images`.
+        Markdown of figures by name; see :func:`write_images`.
     only : sequence of str or None, default=None
         Names of experiments; their tables are returned without verdicts. None: all.
     """
-    summary = summarise(folder)
+    summary, images = summarise(folder), images or {}
     starred = partial_datasets(summary)
-    painters = figures_of(folder) if images else {}
     parts = []
     if only is None:
         parts += _judged("The paper's claims", summary["claims"])
         parts += _judged("Goals for our own forest (JF)", summary["goals"], IN_SIGHT)
     for experiment in _wanted(summary, only):
         parts += [f"### {experiment['title']}", ""]
-        for name in _figures(experiment, images or {}):
-            parts += [_image(painters[name], (images or {})[name]), ""]
+        parts += [images[name] for name in figure_names(experiment["name"], images)]
         parts += [table_markdown(table, starred=starred) for table in experiment["tables"]]
     return "\n".join(parts) + "\n"
 
@@ -116,15 +120,6 @@ def _wanted(summary: dict[str, Any], only: Sequence[str] | None) -> list[dict[st
             f"{', '.join(known)}"
         )
     return [known[name] for name in (known if only is None else only)]
-
-
-def _figures(experiment: dict[str, Any], drawn: Container[str]) -> list[str]:
-    return [name for name in FIGURES_OF.get(experiment["name"], ()) if name in drawn]
-
-
-def _image(painter: Painter, address: str) -> str:
-    title, caption = plain_text(painter.title), plain_text(painter.caption)
-    return f"![{title}]({address})\n\n*{title}.* {caption}"
 
 
 def _judged(title: str, claims: list[dict[str, str]], note: str = "") -> list[str]:
