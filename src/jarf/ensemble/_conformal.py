@@ -12,6 +12,7 @@ implements ``_predict_with_spread(X)`` (regressors) or ``predict_proba(X)`` (cla
 
 from __future__ import annotations
 
+from abc import ABCMeta, abstractmethod
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -139,7 +140,7 @@ def _mean_width(residual: np.ndarray, scale: np.ndarray, weights: np.ndarray) ->
     return bound * float(np.average(scale, weights=weights))
 
 
-class IntervalMixin:
+class IntervalMixin(metaclass=ABCMeta):
     """Mixin that adds intervals and quantiles to a regressor.
 
     The estimator sets ``conformal_`` (a :class:`ConformalResiduals`) in ``fit`` and has
@@ -158,8 +159,9 @@ class IntervalMixin:
 
     conformal_: ConformalResiduals
 
+    @abstractmethod
     def _predict_with_spread(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
-        raise NotImplementedError
+        """Return predictions and their local spread, both of shape (n_samples, n_outputs)."""
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> np.ndarray:
         """Predict an interval for each row that covers the response with a given probability.

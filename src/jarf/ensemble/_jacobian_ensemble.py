@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABCMeta, abstractmethod
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -30,7 +31,7 @@ from jarf.table import TableEncoder, encode_classes, fit_table, row_groups, take
 from jarf.trees import stream
 
 
-class JacobianEnsemble(BaseEstimator):
+class JacobianEnsemble(BaseEstimator, metaclass=ABCMeta):
     """Base of both Jacobian ensembles."""
 
     table_: TableEncoder
@@ -125,11 +126,13 @@ class JacobianEnsemble(BaseEstimator):
             vars(self).pop(name, None)
         self._keep_errors(decision.held_out if self.calibrate else None)
 
+    @abstractmethod
     def _encoded(self, y: np.ndarray) -> np.ndarray:
-        raise NotImplementedError
+        """Return class numbers or responses; set attributes that depend on them."""
 
+    @abstractmethod
     def _keep_errors(self, held_out: HeldOut | None) -> None:
-        raise NotImplementedError
+        """Store the errors at held-out rows; None: no rows were held out."""
 
     def _blended(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """Average the members: mean and spread, both of shape (n_samples, n_outputs)."""

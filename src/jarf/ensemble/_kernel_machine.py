@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABCMeta, abstractmethod
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, Self
@@ -49,7 +50,7 @@ SENSITIVITY_ROWS = 1000
 FOREST_ROWS = 5000
 
 
-class _KernelEstimator(BaseEstimator):
+class _KernelEstimator(BaseEstimator, metaclass=ABCMeta):
     table_: TableEncoder
     machine_: KernelMachine
     mean_: np.ndarray
@@ -225,11 +226,13 @@ class _KernelEstimator(BaseEstimator):
         given: dict[str, Any] = {name: getattr(self, name) for name in vars(DEFAULT)}
         return replace(DEFAULT, **{name: own for name, own in given.items() if own != "auto"})
 
+    @abstractmethod
     def _outputs(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        raise NotImplementedError
+        """Return the columns to fit, and which of them each row refines the metric with."""
 
+    @abstractmethod
     def _keep(self, held_out: HeldOut | None) -> None:
-        raise NotImplementedError
+        """Store the errors at held-out rows; None: no rows were held out."""
 
     def _answers(self, X: Any) -> np.ndarray:
         check_is_fitted(self)

@@ -31,7 +31,6 @@ class Loss(ABC):
 
     title = "loss"  # the common name, shown to users
     link = "identity"
-    refits = False  # whether leaves are refitted to the rows they hold
 
     def __init__(self, n_raw: int = 1):
         self.n_raw = n_raw
@@ -53,10 +52,15 @@ class Loss(ABC):
     def losses(self, y: np.ndarray, raw: np.ndarray) -> np.ndarray:
         """Return the loss of every row: (n_rows,)."""
 
+
+class RefittedLoss(Loss):
+    """A loss that is not smooth: leaves are refitted to the rows they hold."""
+
+    @abstractmethod
     def leaf_steps(
         self, residuals: np.ndarray, weights: np.ndarray, leaves: np.ndarray, n_leaves: int
     ) -> np.ndarray:
-        """Return the best step of each leaf if ``refits`` is set: (n_leaves,).
+        """Return the best step of each leaf: (n_leaves,).
 
         Parameters
         ----------
@@ -64,7 +68,6 @@ class Loss(ABC):
             ``y - raw``, the rows' weights and the leaves they are in, 0 to n_leaves - 1.
         n_leaves : int
         """
-        raise NotImplementedError
 
 
 class SquaredError(Loss):
@@ -82,7 +85,7 @@ class SquaredError(Loss):
         return ((raw - y) ** 2).sum(axis=1)
 
 
-class Quantile(Loss):
+class Quantile(RefittedLoss):
     """The pinball loss; its minimum is a quantile.
 
     Parameters
@@ -91,7 +94,6 @@ class Quantile(Loss):
     """
 
     title = "pinball loss"
-    refits = True
 
     def __init__(self, quantile: float = 0.5):
         super().__init__()
@@ -124,14 +126,13 @@ class AbsoluteError(Quantile):
         return np.abs(y - raw)[:, 0]
 
 
-class Huber(Loss):
+class Huber(RefittedLoss):
     """Huber loss: squared error for small residuals, absolute error for large ones.
 
     The threshold is a quantile of the absolute residuals, computed in each round.
     """
 
     title = "Huber loss"
-    refits = True
     _limit = np.inf
 
     def base(self, y, weights):

@@ -18,7 +18,7 @@ from jarf.ensemble._jacobian_growth import (
     needed_sources,
     pack_gradients,
 )
-from jarf.ensemble._losses import Loss
+from jarf.ensemble._losses import Loss, RefittedLoss
 from jarf.ensemble._sources import Source, Table, fit_sources
 from jarf.gradients import Differences, forest_gradients, robust_scale, value_gaps
 from jarf.trees import (
@@ -382,7 +382,7 @@ class Rounds:
         leaves = tree.nodes["left"][tree.leaves[used]]
         if steps.n_outputs > 1:
             values = steps.only(used).leaf_values(weights[used], leaves, len(values))
-        if self.loss.refits:
+        if isinstance(self.loss, RefittedLoss):
             residuals = (self.rows.y - self.raw)[used, 0]
             values = self.loss.leaf_steps(residuals, weights[used], leaves, len(values))[:, None]
             if self.rules.monotonic is not None:
