@@ -231,6 +231,12 @@ def test_print_if_plain_axes_win(gain, winners, found, verdict, used):
     assert used in third
 
 
+def test_print_if_all_other_geometries_were_eliminated_early():
+    rows = [row("axes"), row("g0", -0.01, 0.02, 8)]
+    text = str(RaceResult(("axes",), rows, measure="kappa"))
+    assert text.startswith("Plain axes ('axes') won: all other geometries were eliminated early.")
+
+
 def test_print_of_a_race_without_competitors_or_measure():
     assert "Only plain axes ('axes') took part." in str(RaceResult(("axes",), [row("axes")]))
     unknown = str(RaceResult(("g0",), [row("axes"), row("g0", 1.0, 0.1)], {2: 1.0}))

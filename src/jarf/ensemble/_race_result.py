@@ -123,6 +123,8 @@ def _outcome(result: RaceResult) -> list[str]:
             _certainty(result, first),
         ]
     rivals = [row for row in _finalists(result) if row["geometry"] != PLAIN.name]
+    if not rivals and len(result.rows) > 1:
+        return [f"Plain axes ('{PLAIN.name}') won: all other geometries were eliminated early."]
     if not rivals:
         return [f"Only plain axes ('{PLAIN.name}') took part."]
     best = max(rivals, key=lambda row: row["gain"])
