@@ -111,6 +111,14 @@ def test_rows_of_weight_zero_are_ignored_by_every_geometry(geometry):
     np.testing.assert_array_equal(found.predict_proba(X), known.predict_proba(X))
 
 
+@pytest.mark.parametrize(("n_columns", "expected"), [(49, False), (50, True)])
+def test_focused_axes_race_in_wide_tables(n_columns, expected):
+    wide = np.random.default_rng(0).normal(size=(60, n_columns))
+    model = JacobianBoostingRegressor(max_iter=3, random_state=0).fit(wide, wide[:, 0])
+    raced = {row["geometry"] for row in model.race_.rows}
+    assert raced == {"axes", "mixed", "recursive", "weighted"} | ({"focused"} if expected else set())
+
+
 def test_class_weights_are_row_weights():
     model = JacobianBoostingClassifier(max_iter=10, geometry="linear", **FIXED)
     weighed = clone(model).fit(X, CLASSES, sample_weight=np.array([1.0, 2.0, 3.0])[CLASSES])

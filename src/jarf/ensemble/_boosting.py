@@ -46,8 +46,10 @@ from jarf.trees import Forest, Limits, stream
 
 # The geometry of "fast": the best on average without a race.
 FAST = "mixed"
-# The geometries that race if none are named.
-RACERS = ("axes", "mixed", "recursive", "weighted")
+# The geometries that race if none are named, by the minimum number of encoded columns. "focused"
+# draws axes by the square of their sensitivity, for tables in which most columns are noise.
+RACERS = {0: ("axes", "mixed", "recursive", "weighted")}
+RACERS[50] = (*RACERS[0], "focused")
 # Maximum number of rows in a race between geometries.
 RACE_ROWS = 10_000
 # Number of rounds if there are too few rows for early stopping.
@@ -223,7 +225,7 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
         for name in (*_FROM_HELD_OUT, "race_", "calibration_", "conformal_"):
             vars(self).pop(name, None)
         self._keep_errors(None)
-        cycles = self._cycles()
+        cycles = self._cycles(X.shape[1])
         stops = self.early_stopping is not False
         few = len(X) < MIN_ROWS
         self.geometry_ = cycles[0]
@@ -324,14 +326,15 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
         fitted = fit_surrogates(cycles, table, target.only(some), seed, part, self.n_jobs)
         return LearningRows.prepare(X, y, weights, is_number, fitted, target, self.n_jobs)
 
-    def _cycles(self) -> list[Cycle]:
+    def _cycles(self, n_columns: int) -> list[Cycle]:
         """Return the geometries that race; a single one is used without a race."""
         if isinstance(self.geometry, Cycle):
             return [self.geometry]
         if isinstance(self.geometry, Geometry):
             return [Cycle(self.geometry.name, (self.geometry,))]
         if self.geometry == "auto":
-            return [CYCLES[name] for name in RACERS]
+            names = next(names for least, names in reversed(RACERS.items()) if n_columns >= least)
+            return [CYCLES[name] for name in names]
         if isinstance(self.geometry, str):
             return [CYCLES[FAST if self.geometry == "fast" else self.geometry]]
         asked = [AXES]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from jarf.ensemble._geometries import PLAIN, Geometry
+from jarf.ensemble._geometries import GEOMETRIES, PLAIN, Geometry
 
 # A source that only boosting has: the sum of its own trees so far.
 OWN = "own"
@@ -67,5 +67,6 @@ CYCLES = {
         Cycle("mixed", (_LINEAR, _DENSE, _KERNEL)),
         Cycle("recursive", (_LINEAR, _OWN, _KERNEL)),
         Cycle("weighted", (Geometry("weighted", ("forest", "whitened"), 3, True, 1.0),)),
+        Cycle("focused", (GEOMETRIES["focused"],)),
     )
 }
