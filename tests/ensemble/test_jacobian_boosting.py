@@ -116,7 +116,9 @@ def test_focused_axes_race_in_wide_tables(n_columns, expected):
     wide = np.random.default_rng(0).normal(size=(60, n_columns))
     model = JacobianBoostingRegressor(max_iter=3, random_state=0).fit(wide, wide[:, 0])
     raced = {row["geometry"] for row in model.race_.rows}
-    assert raced == {"axes", "mixed", "recursive", "weighted"} | ({"focused"} if expected else set())
+    assert raced == {"axes", "mixed", "recursive", "weighted"} | (
+        {"focused"} if expected else set()
+    )
 
 
 def test_class_weights_are_row_weights():
