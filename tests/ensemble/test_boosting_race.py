@@ -7,7 +7,7 @@ import pytest
 
 from jarf.ensemble import CYCLES, Cycle, Geometry
 from jarf.ensemble import _boosting_race as race
-from jarf.ensemble._boosting_race import Racer, Stopping, choose
+from jarf.ensemble._boosting_race import Racer, Stopping, choose, fold_error_scale
 from jarf.ensemble._holdout import ScoredRows
 
 N = 200
@@ -132,3 +132,9 @@ def test_a_cycle_needs_geometries():
     assert Cycle("a", (Geometry("own", ("own",), local=True),)).uses_own
     assert CYCLES["axes"].is_plain
     assert not CYCLES["mixed"].is_plain
+
+
+def test_errors_of_folds_are_larger_than_those_of_the_final_model():
+    assert fold_error_scale(1) == 1.0  # one split of a large table
+    assert fold_error_scale(3) == pytest.approx((2 / 3) ** 0.4)
+    assert fold_error_scale(3) < fold_error_scale(5) < 1.0

@@ -17,6 +17,7 @@ from jarf import (
 )
 from jarf.ensemble import CYCLES, Cycle, Geometry
 from jarf.ensemble import _boosting as boosting
+from jarf.ensemble._boosting_race import fold_error_scale
 from jarf.ensemble._losses import REGRESSION_LOSSES
 
 rng = np.random.default_rng(0)
@@ -432,5 +433,10 @@ def test_predictions_of_held_out_rows_are_honest():
     assert sorted(rows) == list(range(len(X) - 40))  # rows of weight zero are not among them
     error = np.mean((noise[rows] - model.validation_predictions_[:, 0]) ** 2)
     assert error > 0.9 * noise[rows].var()
+    errors = noise[rows] - model.validation_predictions_[:, 0]
+    scale = fold_error_scale(len(model.validation_rows_))
+    np.testing.assert_allclose(
+        model.conformal_.scores[:, 0] * (1 + model.conformal_.floors), scale * errors
+    )
     model.set_params(early_stopping=False, max_iter=3).fit(X, noise)
     assert not hasattr(model, "validation_rows_")

@@ -26,12 +26,15 @@ class HeldOut:
     means, spreads, observed : ndarray of shape (n_rows, n_outputs)
         Predictions, the standard deviations of the trees, and class indicators or responses.
     weights : ndarray of shape (n_rows,)
+    error_scale : float, default=1.0
+        Errors of the final model, as a multiple of the errors at these rows.
     """
 
     means: np.ndarray
     spreads: np.ndarray
     observed: np.ndarray
     weights: np.ndarray
+    error_scale: float = 1.0
 
     def calibration(self) -> tuple[Calibration, ConformalSets]:
         """Fit the temperature of a classifier and the scores of its sets."""
@@ -41,7 +44,8 @@ class HeldOut:
 
     def residuals(self) -> ConformalResiduals:
         """Scale the residuals of a regressor."""
-        return ConformalResiduals.fit(self.observed - self.means, self.spreads, self.weights)
+        residuals = self.error_scale * (self.observed - self.means)
+        return ConformalResiduals.fit(residuals, self.spreads, self.weights)
 
 
 def keep_calibration(model: Any, held_out: HeldOut | None) -> None:

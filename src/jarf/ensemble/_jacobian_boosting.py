@@ -18,7 +18,7 @@ from jarf._sklearn import (
     weigh_classes,
 )
 from jarf.ensemble._boosting import JacobianBoosting
-from jarf.ensemble._boosting_race import Chosen
+from jarf.ensemble._boosting_race import Chosen, fold_error_scale
 from jarf.ensemble._calibration import Calibration
 from jarf.ensemble._conformal import IntervalMixin, SetMixin
 from jarf.ensemble._cross_fit import HeldOut, keep_calibration
@@ -466,7 +466,8 @@ default="squared_error"
             part * self.response_scales_ + self.response_means_
             for part in (apply_link(self._loss().link, chosen.held_out), chosen.observed)
         )
-        return HeldOut(means, self._spreads(means), observed, chosen.weights)
+        scale = fold_error_scale(len(chosen.rows))
+        return HeldOut(means, self._spreads(means), observed, chosen.weights, scale)
 
     def _keep_errors(self, held_out: HeldOut | None) -> None:
         if held_out is not None:
