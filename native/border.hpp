@@ -73,6 +73,15 @@ inline void check_labels(const std::int32_t* labels, std::size_t n_rows, std::si
   }
 }
 
+// Checks the groups of rows; a negative group is none.
+inline void check_groups(const std::int32_t* groups, std::size_t n_rows, std::size_t n_groups) {
+  bool fine = true;
+  for (std::size_t i = 0; i < n_rows; ++i) {
+    fine &= groups[i] < 0 || static_cast<std::size_t>(groups[i]) < n_groups;
+  }
+  require(fine, "groups must be smaller than the number of rows of total");
+}
+
 // Checks responses, gradients or hessians (n_rows, width). Their sums over rows are squared.
 inline void check_responses(const double* responses, const double* weights, std::size_t n_rows,
                             std::size_t width, const char* name = "responses") {

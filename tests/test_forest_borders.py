@@ -91,7 +91,18 @@ def outer(**changed):
     kernels.add_outer_products(**{**arrays, **changed})
 
 
+def by_group(**changed):
+    arrays = {
+        "values": np.ones((3, 2)),
+        "weights": np.ones(3),
+        "groups": np.array([0, 1, -1], np.int32),
+        "total": np.zeros((2, 2)),
+    }
+    kernels.add_by_group(**{**arrays, **changed})
+
+
 def test_valid_arguments_pass():
+    by_group()
     predict()
     find_leaves()
     differences()
@@ -144,6 +155,8 @@ HOSTILE = {
     "below of two dimensions": lambda: differences(below=np.zeros((3, 2))),
     "outer products of float32": lambda: outer(rows=np.ones((3, 2), np.float32)),
     "a total that is a copy": lambda: outer(total=strided(np.zeros((2, 2)))),
+    "groups of int64": lambda: by_group(groups=np.zeros(3, np.int64)),
+    "sums by group that are a copy": lambda: by_group(total=strided(np.zeros((2, 2)))),
 }
 
 
@@ -226,6 +239,9 @@ REFUSED = {
     "below of one output": (lambda: differences(below=np.zeros((3, 1, 2))), "above and below must"),
     "a total of another size": (lambda: outer(total=np.zeros((3, 3))), "total must be"),
     "a weight too few": (lambda: outer(weights=np.ones(2)), "one entry per row"),
+    "a group beyond the last": (lambda: by_group(groups=np.full(3, 2, np.int32)), "groups must be"),
+    "a group too few": (lambda: by_group(groups=np.zeros(2, np.int32)), "one entry per row"),
+    "sums of other columns": (lambda: by_group(total=np.zeros((2, 3))), "columns of values"),
 }
 
 

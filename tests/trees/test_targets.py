@@ -43,6 +43,19 @@ def cut(scores):
 # --- Newton
 
 
+def test_leaf_values_of_given_leaves(both_engines):
+    """Rows without a leaf do not count; an empty leaf holds zero."""
+    leaves = np.arange(200, dtype=np.int32) % 4 - 1
+    weights = np.arange(200.0) % 3
+    steps = NewtonTarget(-Y, H, l2_regularization=0.5)
+    found = steps.leaf_values(weights, leaves, 5)
+    for leaf in range(3):
+        rows = leaves == leaf
+        expected = (weights[rows] @ Y[rows]) / (weights[rows] @ H[rows] + 0.5)
+        np.testing.assert_allclose(found[leaf], expected, rtol=1e-12)
+    np.testing.assert_array_equal(found[3:], 0.0)
+
+
 def test_newton_steps_of_the_squared_error_grow_its_tree(both_engines):
     """With hessians of one and no penalty, score and leaves are those of the squared error."""
     y = Y[:, 0] - Y[:, 0].mean()

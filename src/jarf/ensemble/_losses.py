@@ -237,15 +237,19 @@ class Softmax(Loss):
         return np.log(np.maximum(shares, LEAST_SHARE))
 
     def gradients(self, y, raw, weights):
-        shares = np.exp(raw - raw.max(axis=1, keepdims=True))
+        shares = raw - raw.max(axis=1, keepdims=True)
+        np.exp(shares, out=shares)
         shares /= shares.sum(axis=1, keepdims=True)
-        hessians = np.maximum(shares * (1.0 - shares), LEAST_HESSIAN)
+        hessians = 1.0 - shares
+        hessians *= shares
+        np.maximum(hessians, LEAST_HESSIAN, out=hessians)
         shares[np.arange(len(y)), y] -= 1.0
         return shares, hessians
 
     def losses(self, y, raw):
         above = raw - raw.max(axis=1, keepdims=True)
-        return np.log(np.exp(above).sum(axis=1)) - above[np.arange(len(y)), y]
+        observed = above[np.arange(len(y)), y]
+        return np.log(np.exp(above, out=above).sum(axis=1)) - observed
 
 
 def group_quantiles(

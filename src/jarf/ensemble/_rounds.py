@@ -78,7 +78,12 @@ def rounded(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
     if not 0.0 < total < np.inf:
         return values
     unit = 2.0 ** (np.ceil(np.log2(total)) - 51)
-    return np.asarray(np.rint(values / unit) * unit) if unit > 0.0 else values
+    if unit <= 0.0:
+        return values
+    found = values / unit
+    np.rint(found, out=found)
+    found *= unit
+    return found
 
 
 @dataclass(frozen=True)
@@ -378,11 +383,12 @@ class Rounds:
     def _finished(self, tree: GrownTree, steps: NewtonTarget, weights: np.ndarray) -> GrownTree:
         """Compute leaf values that the tree lacks or the loss refits; apply the learning rate."""
         values = tree.values
-        used = weights > 0
-        leaves = tree.nodes["left"][tree.leaves[used]]
         if steps.n_outputs > 1:
-            values = steps.only(used).leaf_values(weights[used], leaves, len(values))
+            leaves = np.where(tree.leaves < 0, np.int32(-1), tree.nodes["left"][tree.leaves])
+            values = steps.leaf_values(weights, leaves, len(values))
         if isinstance(self.loss, RefittedLoss):
+            used = weights > 0
+            leaves = tree.nodes["left"][tree.leaves[used]]
             residuals = (self.rows.y - self.raw)[used, 0]
             values = self.loss.leaf_steps(residuals, weights[used], leaves, len(values))[:, None]
             if self.rules.monotonic is not None:
@@ -395,10 +401,12 @@ class Rounds:
         """Add a tree to the sums of all rows."""
         alone = Forest.of_tree(tree, self.rows.X.shape[1])
         left_out = np.flatnonzero(tree.leaves < 0)
-        inside = tree.leaves >= 0
-        self.raw[inside] += tree.values[tree.nodes["left"][tree.leaves[inside]]]
+        # "clip" is fast; the rows that the tree did not see are set in the next step.
+        leaves = tree.nodes["left"].take(tree.leaves, mode="clip")
+        steps = tree.values.take(leaves, axis=0, mode="clip")
         if len(left_out):
-            self.raw[left_out] += alone.sums(self.rows.X[left_out], self.n_threads)
+            steps[left_out] = alone.sums(self.rows.X[left_out], self.n_threads)
+        self.raw += steps
         if self.scored is not None:
             self.scored_raw += alone.sums(self.scored.X, self.n_threads)
             self.scored_losses.append(self.scored.loss(self.loss, self.scored_raw))

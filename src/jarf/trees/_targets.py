@@ -213,13 +213,18 @@ class NewtonTarget:
         return replace(self, gradients=self.gradients[rows], hessians=self.hessians[rows])
 
     def leaf_values(self, weights: np.ndarray, leaves: np.ndarray, n_leaves: int) -> np.ndarray:
-        """Return what leaves hold, given the leaf of every row: (n_leaves, n_outputs)."""
-        order = np.argsort(leaves, kind="stable")
-        ordered = leaves[order]
-        starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
+        """Return what leaves hold: (n_leaves, n_outputs).
+
+        Parameters
+        ----------
+        weights : ndarray of shape (n_rows,)
+        leaves : ndarray of shape (n_rows,) of int32
+            The leaf of every row; -1: none.
+        n_leaves : int
+        """
         sums = np.zeros((2, n_leaves, self.n_outputs))
         for total, each in zip(sums, (self.gradients, self.hessians), strict=True):
-            total[ordered[starts]] = np.add.reduceat(weights[order, None] * each[order], starts)
+            engine().add_by_group(each, weights, leaves, total)
         steps, hessians = -sums[0], sums[1] + self.l2_regularization
         return np.where(hessians > 1e-16, steps / np.where(hessians > 1e-16, hessians, 1.0), 0.0)
 

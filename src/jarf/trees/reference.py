@@ -54,6 +54,7 @@ __all__ = [
     "SparseRandom",
     "SquaredError",
     "TrainingColumns",
+    "add_by_group",
     "add_outer_products",
     "add_predictions",
     "bin_columns",
@@ -390,3 +391,9 @@ def add_outer_products(rows, weights, total) -> None:
     """Add the lower triangle of ``sum_i w_i g_i g_i'``."""
     weighted = rows if len(weights) == 0 else rows * weights[:, None]
     total += np.tril(weighted.T @ rows)
+
+
+def add_by_group(values, weights, groups, total) -> None:
+    """Add ``weights * values`` of every row to the row of its group; a negative group is none."""
+    used = groups >= 0
+    np.add.at(total, groups[used], weights[used, None] * values[used])
