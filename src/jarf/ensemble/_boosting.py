@@ -48,7 +48,7 @@ from jarf.trees import Forest, Limits, stream
 FAST = "mixed"
 # The geometries that race if none are named, by the minimum number of encoded columns. "focused"
 # draws axes by the square of their sensitivity, for tables in which most columns are noise.
-RACERS = {0: ("axes", "mixed", "recursive", "weighted")}
+RACERS: dict[int, tuple[str, ...]] = {0: ("axes", "mixed", "recursive", "weighted")}
 RACERS[50] = (*RACERS[0], "focused")
 # Maximum number of rows in a race between geometries.
 RACE_ROWS = 10_000
