@@ -32,7 +32,7 @@ CLEAR, HOPELESS = 0.5, 4.0
 MORE_ROUNDS = 1.1
 # Its errors are smaller than those of the boosters on folds, in proportion to this power of their
 # share of the rows.
-FOLD_ERRORS = 0.4
+FOLD_ERRORS = 0.35
 
 
 def fold_error_scale(n_folds: int) -> float:
