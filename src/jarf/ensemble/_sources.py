@@ -109,10 +109,11 @@ class Table:
         """The same columns at some of the rows."""
         return replace(self, Z=self.Z[rows], weights=self.weights[rows], rows=self.rows[rows])
 
-    def at(self, X: np.ndarray, weights: np.ndarray) -> Table:
-        """The same columns, means and scales at other rows."""
-        Z = _standardised(X, self.mean, self.scale)
-        return replace(self, Z=Z, weights=weights, rows=np.arange(len(Z)), n_all=len(Z))
+    def at(self, X: np.ndarray, weights: np.ndarray, rows: Any = slice(None)) -> Table:
+        """The same columns, means and scales at these rows of another matrix."""
+        Z = _standardised(X[rows], self.mean, self.scale)
+        numbers = np.arange(len(X))[rows]
+        return replace(self, Z=Z, weights=weights[rows], rows=numbers, n_all=len(X))
 
 
 # Rows are standardised in blocks of at most this many values (32 MB of float64).
