@@ -1,3 +1,4 @@
+import gc
 import pickle
 
 import numpy as np
@@ -32,11 +33,14 @@ from jarf.ensemble._jacobian_growth import (
 from jarf.ensemble._race import ROUNDS
 from jarf.ensemble._sources import (
     SOURCES,
+    ForestSource,
     Table,
     fit_sources,
+    forest_sensitivities,
     steps_of,
     whitening,
 )
+from jarf.ensemble._tracks import Track
 from jarf.trees import ClassTarget, ResponseTarget
 
 X, y = make_rotated_halfspace(300, 4, angle=45, random_state=0)
@@ -194,6 +198,39 @@ def test_directions_of_large_tables_have_no_small_loadings(monkeypatch):
     assert smallest(small(geometry="smooth").fit(X, y)) < LEAST_LOADING
     few_gradients(monkeypatch, 50)
     assert smallest(small(geometry="smooth").fit(X, y)) > 0.99 * LEAST_LOADING
+
+
+def test_sensitivities_of_large_tables_are_those_of_a_sample(monkeypatch):
+    table, target = Table.standardised(X.astype(np.float32), np.ones(len(X))), ClassTarget(y, 2)
+    seen = []
+    real = ForestSource.gradients
+
+    def watched(self, table, target, n_jobs):
+        seen.append(table.rows)
+        return real(self, table, target, n_jobs)
+
+    monkeypatch.setattr(ForestSource, "gradients", watched)
+    whole = forest_sensitivities(table, target, np.random.RandomState(0), 1)
+    monkeypatch.setattr("jarf.ensemble._sources.SENSITIVITY_ROWS", 100)
+    part = forest_sensitivities(table, target, np.random.RandomState(0), 1)
+    assert [len(rows) for rows in seen] == [300, 100]
+    assert len(np.unique(np.diff(seen[1]))) > 1  # not evenly spaced: tables may be periodic
+    np.testing.assert_allclose(part, whole, rtol=0.5)
+
+
+def test_the_race_is_freed_before_the_final_surrogates(monkeypatch):
+    alive = []
+
+    def watched(*args):
+        gc.collect()
+        alive.append(sum(isinstance(thing, Track) for thing in gc.get_objects()))
+        return fit_sources(*args)
+
+    gc.collect()
+    before = sum(isinstance(thing, Track) for thing in gc.get_objects())
+    monkeypatch.setattr("jarf.ensemble._jacobian_base.fit_sources", watched)
+    small(geometry=["sparse"]).fit(X, y)
+    assert alive == [before]
 
 
 def test_given_gradients_of_large_tables_belong_to_their_rows(monkeypatch):
