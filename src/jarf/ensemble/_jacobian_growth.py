@@ -52,7 +52,7 @@ class NodeSizes:
 
 @dataclass(frozen=True, eq=False)
 class Gradients:
-    """The gradients of all sources that some geometries need, at the same rows.
+    """The gradients of all sources that some geometries need, at all rows or at some.
 
     Parameters
     ----------
