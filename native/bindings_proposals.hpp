@@ -58,19 +58,24 @@ inline void make_canonical(jarf::CanonicalSpec* self, std::size_t n_features, bo
   self->options = {n_features, resample, max_rows, max_components, function};
 }
 
-// Gradients of one surrogate at all training rows: checked once, kept alive by the proposal.
+// Gradients of one surrogate at all training rows, or at those that have one of the `places`:
+// checked once, kept alive by the proposal.
 struct Gradients {
-  Gradients(In<float, 2> values_, In<std::int32_t, 2> features_, std::size_t n_features_)
-      : values(values_), features(features_), n_features(n_features_) {
+  Gradients(In<float, 2> values_, In<std::int32_t, 2> features_, std::size_t n_features_,
+            In<std::int32_t, 1> places_)
+      : values(values_), features(features_), places(places_), n_features(n_features_) {
     const bool dense = features.shape(0) == 0;
     require(dense || (features.shape(0) == values.shape(0) &&
                       features.shape(1) == values.shape(1)),
             "gradients must be dense, or name the column of every entry");
-    view = {values.data(), dense ? nullptr : features.data(), values.shape(1)};
-    jarf::check_gradients(view, values.shape(0), n_features);
+    view = {values.data(), dense ? nullptr : features.data(), values.shape(1),
+            places.shape(0) == 0 ? nullptr : places.data()};
+    jarf::check_gradients(view, values.shape(0), n_features, places.shape(0));
   }
+  std::size_t n_rows() const { return view.places ? places.shape(0) : values.shape(0); }
   In<float, 2> values;
   In<std::int32_t, 2> features;
+  In<std::int32_t, 1> places;
   std::size_t n_features;
   jarf::GradientSource view;
 };
@@ -82,7 +87,7 @@ struct GradientDrawsSpec : jarf::ProposalSpec {
   std::unique_ptr<jarf::Proposal> make(const jarf::Columns& columns) const override {
     std::vector<jarf::GradientSource> views;
     for (const auto& source : sources) {
-      if (source->values.shape(0) != columns.n_rows || source->n_features != scales.size() ||
+      if (source->n_rows() != columns.n_rows || source->n_features != scales.size() ||
           columns.n_columns != scales.size()) {
         throw std::invalid_argument("gradients must belong to the training rows and columns");
       }
@@ -95,15 +100,16 @@ struct GradientDrawsSpec : jarf::ProposalSpec {
 inline void make_gradient_draws(GradientDrawsSpec* self,
                                 std::vector<std::shared_ptr<Gradients>> sources,
                                 In<float, 1> scales, std::size_t n_candidates, std::size_t n_rows,
-                                std::size_t n_loadings) {
+                                std::size_t n_loadings, float least) {
   require(!sources.empty() && n_rows > 0, "directions need a source and at least one row");
   require(std::find(sources.begin(), sources.end(), nullptr) == sources.end(),
           "a source is None");
+  require(least >= 0.0f && least < 1.0f, "least must lie between 0 and 1");
   jarf::check_n_candidates(n_candidates);
   new (self) GradientDrawsSpec;
   self->sources = std::move(sources);
   self->scales = to_vector<float>(scales);
-  self->options = {scales.shape(0), n_candidates, n_rows, n_loadings};
+  self->options = {scales.shape(0), n_candidates, n_rows, n_loadings, least};
 }
 
 // The nesting depth of a proposal that contains these parts.
@@ -145,11 +151,11 @@ inline void register_proposals(nb::module_& m) {
       .def("__init__", &make_canonical, "n_features"_a, "resample"_a, "max_rows"_a,
            "max_components"_a, "dsyev"_a, as_is("chances"));
   nb::class_<Gradients>(m, "Gradients")
-      .def(nb::init<In<float, 2>, In<std::int32_t, 2>, std::size_t>(), as_is("values"),
-           as_is("features"), "n_features"_a);
+      .def(nb::init<In<float, 2>, In<std::int32_t, 2>, std::size_t, In<std::int32_t, 1>>(),
+           as_is("values"), as_is("features"), "n_features"_a, as_is("places"));
   nb::class_<GradientDrawsSpec, jarf::ProposalSpec>(m, "GradientDraws")
       .def("__init__", &make_gradient_draws, "sources"_a, as_is("scales"), "n_candidates"_a,
-           "n_rows"_a, "n_loadings"_a);
+           "n_rows"_a, "n_loadings"_a, "least"_a);
   nb::class_<jarf::LargeNodesSpec, jarf::ProposalSpec>(m, "LargeNodes")
       .def("__init__", &make_large_nodes, "min_rows"_a, "inner"_a);
   nb::class_<jarf::SequenceSpec, jarf::ProposalSpec>(m, "Sequence")

@@ -119,8 +119,13 @@ inline void check_sparse_random(double mean_size, const float* scales, std::size
   require(all_finite(scales, n_columns), "scales must be finite");
 }
 
+// `n_places` is the number of training rows if some of them have no gradient.
 inline void check_gradients(const GradientSource& source, std::size_t n_rows,
-                            std::size_t n_features) {
+                            std::size_t n_features, std::size_t n_places = 0) {
+  for (std::size_t i = 0; source.places && i < n_places; ++i) {
+    require(source.places[i] < 0 || static_cast<std::size_t>(source.places[i]) < n_rows,
+            "places names a gradient that is not there");
+  }
   require(source.features || source.width == n_features,
           "gradients must be dense, or name the column of every entry");
   require(all_finite(source.values, n_rows * source.width), "gradients must be finite");

@@ -15,12 +15,14 @@
 
 namespace jarf {
 
-// Gradients of one surrogate at every training row, `width` entries per row. Without `features`,
-// rows are dense and width is the number of columns. A view: the caller owns the arrays.
+// Gradients of one surrogate, `width` entries per row. Without `features`, rows are dense and width
+// is the number of columns. Without `places`, every training row has a gradient; otherwise places[i]
+// is the gradient of training row i, or -1 if it has none. A view: the caller owns the arrays.
 struct GradientSource {
   const float* values;
   const std::int32_t* features;
   std::size_t width;
+  const std::int32_t* places = nullptr;
 };
 
 struct GradientDrawsOptions {
@@ -28,6 +30,7 @@ struct GradientDrawsOptions {
   std::size_t n_candidates;
   std::size_t n_rows;      // number of gradients mixed in a direction
   std::size_t n_loadings;  // number of largest loadings kept; 0: all
+  float least;  // of all loadings, those of at most this share of the largest are dropped
 };
 
 class GradientDraws : public Proposal {
@@ -37,12 +40,16 @@ class GradientDraws : public Proposal {
       : sources_(sources),
         scales_(scales),
         options_(options),
+        known_(sources.size()),
         sum_(options.n_features, 0.0f),
         is_touched_(options.n_features, 0) {}
 
   void begin(const NodeView& node) override {
     node_ = node;
     n_found_ = n_tried_ = 0;
+    for (std::size_t s = 0; s < sources_.size(); ++s) {
+      if (sources_[s].places) find_known(sources_[s].places, known_[s]);
+    }
   }
 
   bool next(Direction& candidate) override {
@@ -59,14 +66,26 @@ class GradientDraws : public Proposal {
   void was_constant() override { --n_found_; }
 
  private:
+  // Lists the gradients of the node's rows that have one.
+  void find_known(const std::int32_t* places, std::vector<std::uint32_t>& known) const {
+    known.clear();
+    for (std::size_t i = 0; i < node_.n_rows; ++i) {
+      const std::int32_t place = places[node_.rows[i]];
+      if (place >= 0) known.push_back(static_cast<std::uint32_t>(place));
+    }
+  }
+
   void draw() {
     Rng& rng = *node_.rng;
-    const GradientSource& source =
-        sources_[sources_.size() == 1 ? 0 : rng.below(static_cast<std::uint32_t>(sources_.size()))];
-    for (std::size_t k = std::min(options_.n_rows, node_.n_rows); k > 0; --k) {
+    const std::size_t s =
+        sources_.size() == 1 ? 0 : rng.below(static_cast<std::uint32_t>(sources_.size()));
+    const GradientSource& source = sources_[s];
+    const std::uint32_t* rows = source.places ? known_[s].data() : node_.rows;
+    const std::size_t n_rows = source.places ? known_[s].size() : node_.n_rows;
+    for (std::size_t k = std::min(options_.n_rows, n_rows); k > 0; --k) {
       const std::uint64_t bits = rng.next();
-      const std::uint64_t place = ((bits >> 32) * node_.n_rows) >> 32;
-      add(source, node_.rows[place], bits & 1 ? 1.0f : -1.0f);
+      const std::uint64_t place = ((bits >> 32) * n_rows) >> 32;
+      add(source, rows[place], bits & 1 ? 1.0f : -1.0f);
     }
     features_.clear();
     if (options_.n_loadings == 0) {
@@ -114,8 +133,13 @@ class GradientDraws : public Proposal {
   }
 
   void keep_all() {
+    float bound = 0.0f;
+    if (options_.least > 0.0f) {
+      for (const float entry : sum_) bound = std::max(bound, std::fabs(entry));
+      bound *= options_.least;
+    }
     for (std::size_t j = 0; j < sum_.size(); ++j) {
-      if (sum_[j] != 0.0f) features_.push_back(static_cast<std::int32_t>(j));
+      if (std::fabs(sum_[j]) > bound) features_.push_back(static_cast<std::int32_t>(j));
     }
   }
 
@@ -141,6 +165,7 @@ class GradientDraws : public Proposal {
   std::vector<GradientSource> sources_;
   std::vector<float> scales_;
   GradientDrawsOptions options_;
+  std::vector<std::vector<std::uint32_t>> known_;  // per source: gradients of the node's rows
   std::vector<float> sum_;
   std::vector<std::uint8_t> is_touched_;  // marks the entries of a sparse source in the sum
   std::vector<std::int32_t> touched_;     // lists them

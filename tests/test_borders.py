@@ -102,14 +102,17 @@ def rotated(**changed):
     return kernels.RotatedColumns(**{**arrays, **changed})
 
 
-def gradients(values=((1, 2),) * 4, features=NOTHING, n_features=2):
-    return kernels.Gradients(np.array(values, np.float32), np.array(features, np.int32), n_features)
+def gradients(values=((1, 2),) * 4, features=NOTHING, n_features=2, places=()):
+    return kernels.Gradients(
+        *(np.array(values, np.float32), np.array(features, np.int32), n_features),
+        np.array(places, np.int32),
+    )
 
 
-def draws(sources=None, spreads=(1, 1), n_candidates=2, n_rows=2, n_loadings=0):
+def draws(sources=None, spreads=(1, 1), n_candidates=2, n_rows=2, n_loadings=0, least=0.0):
     sources = [gradients()] if sources is None else sources
     return kernels.GradientDraws(
-        sources, np.array(spreads, np.float32), n_candidates, n_rows, n_loadings
+        sources, np.array(spreads, np.float32), n_candidates, n_rows, n_loadings, least
     )
 
 
@@ -339,6 +342,10 @@ REFUSED = {
     "gradients of other rows": (lambda: grow(proposal=draws([gradients([[1, 2]])])), "belong"),
     "gradients of other columns": (lambda: gradients(n_features=3), "dense"),
     "drawn gradients that are NaN": (lambda: gradients([[NAN, 1]] * 4), "finite"),
+    "places of other rows": (lambda: grow(proposal=draws([gradients(places=[0])])), "belong"),
+    "a place beyond the gradients": (lambda: gradients(places=[0, -1, 4, 1]), "places"),
+    "no loading large enough": (lambda: draws(least=1.0), "least"),
+    "a negative share of loadings": (lambda: draws(least=-0.1), "least"),
     "a gradient's column beyond": (lambda: gradients(features=[[0, 2]] * 4), "not there"),
     "a gradient's negative column": (lambda: gradients(features=[[0, -1]] * 4), "not there"),
     "no source": (lambda: draws([]), "need a source"),

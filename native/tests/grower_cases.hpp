@@ -264,13 +264,15 @@ inline std::size_t count(Dice& dice, std::size_t most) {
 // A gradient proposal that owns its gradients.
 struct DrawsSpec : jarf::ProposalSpec {
   std::vector<float> gradients, scales;
-  std::vector<std::int32_t> places;
+  std::vector<std::int32_t> features, places;
+  std::size_t width;
   jarf::GradientDrawsOptions options;
   std::unique_ptr<jarf::Proposal> make(const jarf::Columns& columns) const override {
     const std::size_t d = columns.n_columns;
-    const jarf::GradientSource source{gradients.data(), places.empty() ? nullptr : places.data(),
-                                      gradients.size() / columns.n_rows};
-    jarf::check_gradients(source, columns.n_rows, d);
+    const jarf::GradientSource source{gradients.data(),
+                                      features.empty() ? nullptr : features.data(), width,
+                                      places.empty() ? nullptr : places.data()};
+    jarf::check_gradients(source, gradients.size() / width, d, places.size());
     return std::make_unique<jarf::GradientDraws>(std::vector<jarf::GradientSource>{source}, scales,
                                                  options);
   }
@@ -280,13 +282,21 @@ inline std::shared_ptr<jarf::ProposalSpec> make_draws(Dice& dice, const jarf::Co
   const std::size_t d = columns.n_columns;
   const bool dense = dice.one_in(2);
   auto spec = std::make_shared<DrawsSpec>();
-  spec->gradients.resize(columns.n_rows * (dense ? d : dice.between(1, d)));
+  spec->width = dense ? d : dice.between(1, d);
+  const bool some = dice.one_in(2);  // whether only some rows have a gradient
+  const std::size_t n_gradients = some ? dice.between(1, columns.n_rows) : columns.n_rows;
+  spec->gradients.resize(n_gradients * spec->width);
   for (float& gradient : spec->gradients) gradient = dice.number();
-  if (!dense) spec->places.resize(spec->gradients.size());
-  for (std::int32_t& place : spec->places) place = dice.index(d);
+  if (!dense) spec->features.resize(spec->gradients.size());
+  for (std::int32_t& feature : spec->features) feature = dice.index(d);
+  if (some) spec->places.resize(columns.n_rows);
+  for (std::int32_t& place : spec->places) {
+    place = dice.one_in(2) ? -1 : dice.index(n_gradients);
+  }
   spec->scales.resize(d);
   for (float& scale : spec->scales) scale = dice.one_in(8) ? 0.0f : std::fabs(dice.number());
-  spec->options = {d, count(dice, 3), dice.between(1, 4), dice.between(0, d)};
+  const float least = dice.one_in(2) ? 0.0f : 0.25f;
+  spec->options = {d, count(dice, 3), dice.between(1, 4), dice.between(0, d), least};
   return spec;
 }
 

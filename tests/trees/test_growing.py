@@ -384,6 +384,9 @@ def test_a_tree_of_a_forest_is_the_tree_of_its_seed():
     np.testing.assert_array_equal(forest.nodes, Forest.empty(6, 3).extended(trees).nodes)
     extended = grow_forest(plan_of, target, weights, seeds[:2], limits, n_features=6)
     np.testing.assert_array_equal(extended.extended(trees[2:]).nodes, forest.nodes)
+    last = trees[2:]
+    np.testing.assert_array_equal(extended.extended(last, empty=True).gains, forest.gains)
+    assert not last
 
 
 @pytest.mark.parametrize("limits", [{}, {"max_leaf_nodes": 12}, {"max_depth": 3}])

@@ -28,7 +28,8 @@ def proposals():
     scales = np.ones(5, np.float32)
 
     def draws(gradients):
-        return kind.GradientDraws([kind.Gradients(gradients, none, 5)], scales, 4, 2, 0)
+        source = kind.Gradients(gradients, none, 5, none.ravel())
+        return kind.GradientDraws([source], scales, 4, 2, 0, 0.0)
 
     return {
         "axes": axes,

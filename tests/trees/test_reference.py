@@ -100,16 +100,22 @@ def proposals():
     kind, chances = engine(), np.empty(0)
     gradients = np.random.default_rng(4).standard_normal((2, 120, 5)).astype(np.float32)
     entries = np.tile(np.array([0, 3], np.int32), (120, 1))
+    dense, everywhere = np.empty((0, 0), np.int32), np.empty(0, np.int32)
+    places = np.where(np.arange(120) % 3, np.arange(120) % 80, -1).astype(np.int32)
     sources = [
-        kind.Gradients(gradients[0], np.empty((0, 0), np.int32), 5),
-        kind.Gradients(np.ascontiguousarray(gradients[1, :, :2]), entries, 5),
+        kind.Gradients(gradients[0], dense, 5, everywhere),
+        kind.Gradients(np.ascontiguousarray(gradients[1, :, :2]), entries, 5, everywhere),
+    ]
+    some = [
+        kind.Gradients(gradients[0, :80], dense, 5, places),
+        kind.Gradients(np.ascontiguousarray(gradients[1, :80, :2]), entries[:80], 5, places),
     ]
     spreads = np.linspace(1, 2, 5).astype(np.float32)
     dsyev = cython_lapack.__pyx_capi__["dsyev"]
     axes = kind.Axes(2, chances)
     sparse = kind.SparseRandom(4, 2.0, np.array([1, 2, 0, 1, 1], np.float32), chances)
     canonical = kind.CanonicalCorrelation(3, True, 0, 0, dsyev, chances)
-    draws = kind.GradientDraws(sources, spreads, 3, 4, 2)
+    draws = kind.GradientDraws(sources, spreads, 3, 4, 2, 0.0)
     return {
         "axes": axes,
         "chances": kind.Axes(2, np.array([0.0, 1.0, 2.0, 0.0, 1.0])),
@@ -117,7 +123,9 @@ def proposals():
         "canonical": canonical,
         "canonical, bounded": kind.CanonicalCorrelation(4, False, 50, 1, dsyev, chances),
         "gradients": draws,
-        "dense gradients": kind.GradientDraws(sources[:1], spreads, 3, 2, 0),
+        "dense gradients": kind.GradientDraws(sources[:1], spreads, 3, 2, 0, 0.0),
+        "gradients of some rows": kind.GradientDraws(some, spreads, 3, 4, 2, 0.0),
+        "gradients, large loadings": kind.GradientDraws(sources[:1], spreads, 3, 2, 0, 0.5),
         "sequence": kind.Sequence([axes, kind.LargeNodes(30, canonical), draws, sparse]),
     }
 

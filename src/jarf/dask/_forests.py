@@ -104,7 +104,7 @@ def grow_forest(
     used = min(n_groups, len(seeds))
     with stages.stage("fit"):
         trees = _grown(Known(dealing, growth), sample, seeds, used)
-    forest.forest_ = forest.forest_.extended(trees)
+    forest.forest_ = forest.forest_.extended(trees, empty=True)
     return forest
 
 

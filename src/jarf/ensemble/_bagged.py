@@ -124,7 +124,8 @@ class BaggedForest(TreeEnsemble, metaclass=ABCMeta):
             trees = growth.grow(
                 X, weights, target, seeds, context, n_jobs=self.n_jobs, progress=stages.detail
             )
-        self.forest_ = self.forest_.extended(trees)
+        del growth, context
+        self.forest_ = self.forest_.extended(trees, empty=True)
 
     def _learn(self, X, weights, target: Target, stages: Stages) -> Growth:
         self.feature_scales_ = column_std(X)

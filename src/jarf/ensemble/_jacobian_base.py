@@ -62,8 +62,7 @@ class JacobianForest(BaggedForest):
         table = Table.standardised(X, weights, ~self._plain_axes)
         seed = check_random_state(self.random_state).randint(2**31 - 1)
         course = Course(X, table, target, self._sizes(table), seed, self.n_jobs)
-        raced = self._choose(course, stages)
-        self._hold_out(course, raced, stages)
+        self._hold_out(course, self._choose(course, stages), stages)  # then the race is freed
         with stages.stage("surrogates"):
             needed = needed_sources(self.geometries_)
             fitted = fit_sources(needed, table, target, seed, "final", self.n_jobs)

@@ -39,7 +39,8 @@ class JacobianForestClassifier(SetMixin, ForestClassifierMixin, JacobianForest):
         between its members and plain axes.
     surrogate_rows : int or None, default=50_000
         Race and surrogates see at most this many random rows (and one of every class); None: all.
-        Gradients are taken at every row.
+        Gradients are taken at every row; in tables of more than 8,000 rows, at 8,000 random rows or
+        at an eighth of the rows, whichever is more.
     calibrate : bool, default=True
         Whether to fit the temperature of the probabilities, and the sets of ``predict_set``, on
         held-out rows. After a race these are rows that it scored. In tables of fewer than 1,500
@@ -174,7 +175,8 @@ class JacobianForestRegressor(IntervalMixin, ForestRegressorMixin, JacobianFores
         between its members and plain axes.
     surrogate_rows : int or None, default=50_000
         Race and surrogates see at most this many random rows (and one of every class); None: all.
-        Gradients are taken at every row.
+        Gradients are taken at every row; in tables of more than 8,000 rows, at 8,000 random rows or
+        at an eighth of the rows, whichever is more.
     calibrate : bool, default=True
         Whether to measure errors on held-out rows, for ``predict_interval`` and
         ``predict_quantiles``. After a race these are rows that it scored. In tables of fewer than

@@ -13,14 +13,20 @@ from jarf.ensemble._ccf import canonical_directions, canonical_proposal
 from jarf.ensemble._geometries import AXES_FROM, Geometry
 from jarf.ensemble._growth import Growth
 from jarf.ensemble._sources import MAX_DENSE, MAX_ENTRIES, Source, Table, comparable
-from jarf.trees import Columns, Target, TreePlan, make_columns
+from jarf.trees import Columns, Target, TreePlan, make_columns, small_stream
 
 # A direction mixes the gradients of this many random rows of the node.
 N_MIXED = 8
 # Smaller nodes try no drawn directions, or no local directions.
 MIN_ROWS, MIN_LOCAL_ROWS = 10, 20
-# Gradients are scaled in blocks of this many rows.
+# Gradients are scaled, and in large tables computed, in blocks of this many rows.
 BLOCK_ROWS = 4096
+# Each source has gradients at this many random rows, or at this fraction of them if that is more.
+# Smaller tables have them at all rows.
+GRADIENT_ROWS, GRADIENT_SHARE = 8_000, 1 / 8
+# In larger tables, directions lose loadings below this share of their largest: they take time and
+# memory and hardly turn the direction.
+LEAST_LOADING = 0.1
 # A node has one local direction, computed from at most this many of its rows.
 MAX_LOCAL_ROWS = 128
 
@@ -46,17 +52,19 @@ class NodeSizes:
 
 @dataclass(frozen=True, eq=False)
 class Gradients:
-    """The gradients of all sources that some geometries need, at the same rows.
+    """The gradients of all sources that some geometries need, at all rows or at some.
 
     Parameters
     ----------
     arrays : dict
-        Of each source: values, the columns they belong to (empty: all), the number of columns.
+        Of each source, the arguments of the engine's ``Gradients``: values, the columns they belong
+        to (empty: all), the number of columns, and the place of each row's gradient, -1 if it has
+        none (empty: all rows have one, in order).
     diagonal : ndarray of shape (d,) or None
         Mean squared derivatives, from which axes may be drawn.
     """
 
-    arrays: dict[Any, tuple[np.ndarray, np.ndarray, int]]
+    arrays: dict[Any, tuple[np.ndarray, np.ndarray, int, np.ndarray]]
     diagonal: np.ndarray | None
 
     @classmethod
@@ -67,8 +75,51 @@ class Gradients:
             found = source.gradients(table, comparable(target), n_jobs)
             if name == AXES_FROM:
                 diagonal = np.average(found**2, axis=0, weights=table.weights)
-            arrays[name] = pack_gradients(found, table.oblique)
+            arrays[name] = (*pack_gradients(found, table.oblique), np.empty(0, np.int32))
         return cls(arrays, diagonal)
+
+    @classmethod
+    def sampled(
+        cls,
+        sources: dict[Any, Source],
+        table_at: Callable[[Any], Table],
+        weights: np.ndarray,
+        target: Target,
+        n_jobs,
+    ) -> Gradients:
+        """As :meth:`at`; in large tables, at random rows only.
+
+        Parameters
+        ----------
+        sources : dict
+        table_at : callable
+            ``table_at(rows) -> Table`` of some rows.
+        weights : ndarray of shape (n_rows,)
+        target : Target
+        n_jobs : int
+        """
+        n = target.n_rows
+        if n <= GRADIENT_ROWS:
+            return cls.at(sources, table_at(slice(None)), target, n_jobs)
+        arrays, diagonal, seen, none = {}, None, comparable(target), table_at(slice(0))
+        for number, (name, source) in enumerate(sources.items()):
+            rows = gradient_rows(n, number)
+            found = np.empty((len(rows), len(none.scale)))
+            for at in range(0, len(rows), BLOCK_ROWS):
+                some = rows[at : at + BLOCK_ROWS]
+                block = source.gradients(table_at(some), seen.only(some), n_jobs)
+                found[at : at + BLOCK_ROWS] = block
+            if name == AXES_FROM:
+                diagonal = np.average(found**2, axis=0, weights=weights[rows])
+            places = np.full(n, -1, np.int32)
+            places[rows] = np.arange(len(rows))
+            arrays[name] = (*pack_gradients(found, none.oblique), places)
+        return cls(arrays, diagonal)
+
+    @property
+    def is_sampled(self) -> bool:
+        """Whether only some rows have gradients."""
+        return any(len(places) for *_, places in self.arrays.values())
 
     def chances(self, power: float) -> np.ndarray:
         """Return the probabilities of axes; empty: uniform."""
@@ -99,6 +150,13 @@ def pack_gradients(
     places = np.sort(places, axis=1).astype(np.int32)
     values = np.ascontiguousarray(np.take_along_axis(gradients, places, axis=1))
     return values, places, d
+
+
+def gradient_rows(n_rows: int, number: int) -> np.ndarray:
+    """Draw the rows of a large table at which its source of this number has gradients."""
+    n_drawn = max(GRADIENT_ROWS, int(GRADIENT_SHARE * n_rows))
+    rng = small_stream(0, "gradient rows", str(number))
+    return np.sort(rng.choice(n_rows, n_drawn, replace=False))
 
 
 def needed_sources(geometries: Sequence[Geometry]) -> list[Any]:
@@ -132,7 +190,9 @@ class JacobianGrowth(Growth):
     needs_context = True
 
     def context(self, X, weights, target, n_jobs) -> Gradients:
-        return Gradients.at(self.sources, self.columns.at(X, weights), target, n_jobs)
+        return Gradients.sampled(
+            self.sources, lambda rows: self.columns.at(X, weights, rows), weights, target, n_jobs
+        )
 
     def plan_of(self, X, target, context, n_jobs) -> Callable[[int], TreePlan]:
         return self.plans_on(make_columns(X, n_jobs), len(X), context)
@@ -173,4 +233,7 @@ class JacobianGrowth(Growth):
             n_directions = -(-n_directions // 2)
         sources = [engine().Gradients(*gradients.arrays[name]) for name in geometry.sources]
         scale = self.columns.scale.astype(np.float32)
-        return engine().GradientDraws(sources, scale, n_directions, N_MIXED, geometry.n_loadings)
+        least = LEAST_LOADING if gradients.is_sampled else 0.0
+        return engine().GradientDraws(
+            sources, scale, n_directions, N_MIXED, geometry.n_loadings, least
+        )

@@ -372,7 +372,8 @@ class Rounds:
         found = np.concatenate([block[:, 0] for block in blocks]) * table.scale
         self._own = found if self._own is None else self._own + found
         self._n_own = len(self.trees)
-        arrays = {**self._gradients.arrays, OWN: pack_gradients(self._own, table.oblique)}
+        own = (*pack_gradients(self._own, table.oblique), np.empty(0, np.int32))
+        arrays = {**self._gradients.arrays, OWN: own}
         self._gradients = replace(self._gradients, arrays=arrays)
         self._proposals = {
             geometry: proposal

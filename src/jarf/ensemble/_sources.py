@@ -52,6 +52,8 @@ MAX_KERNEL_COLUMNS = 500
 # The kernel machine uses a third of the rows, within these limits.
 KERNEL_ROWS = (300, 1000)
 KERNEL_CHOICE = Choice(n_refinements=3, bandwidth=1.0, ridge=1e-2, kernel="matern")
+# Its columns are weighted by the sensitivities of a small forest at this many rows.
+SENSITIVITY_ROWS = 8_000
 # No column weighs less than this in its first metric.
 LEAST_WEIGHT = 1e-3
 # With more columns than this, only this many largest entries per row are kept.
@@ -109,14 +111,15 @@ class Table:
         """The same columns at some of the rows."""
         return replace(self, Z=self.Z[rows], weights=self.weights[rows], rows=self.rows[rows])
 
-    def at(self, X: np.ndarray, weights: np.ndarray) -> Table:
-        """The same columns, means and scales at other rows."""
-        Z = _standardised(X, self.mean, self.scale)
-        return replace(self, Z=Z, weights=weights, rows=np.arange(len(Z)), n_all=len(Z))
+    def at(self, X: np.ndarray, weights: np.ndarray, rows: Any = slice(None)) -> Table:
+        """The same columns, means and scales at these rows of another matrix."""
+        Z = _standardised(X[rows], self.mean, self.scale)
+        numbers = np.arange(len(X))[rows]
+        return replace(self, Z=Z, weights=weights[rows], rows=numbers, n_all=len(X))
 
 
-# Rows are standardised in blocks of at most this many values (32 MB of float64).
-BLOCK_VALUES = 4_000_000
+# Rows are standardised in blocks of at most this many values (4 MB of float64).
+BLOCK_VALUES = 500_000
 # A kernel machine is differentiated in blocks of this many rows, to save memory.
 BLOCK_ROWS = 65_536
 
@@ -290,8 +293,15 @@ class KernelSource:
 
 
 def forest_sensitivities(table: Table, target: Target, rng, n_jobs) -> np.ndarray:
-    """Return the mean squared derivatives of a small forest, by column."""
-    slopes = ForestSource.fit(table, target, rng, n_jobs).gradients(table, target, n_jobs)
+    """Return the mean squared derivatives of a small forest, by column.
+
+    The mean is over all rows, or over a random sample of a large table.
+    """
+    source = ForestSource.fit(table, target, rng, n_jobs)
+    if len(table.Z) > SENSITIVITY_ROWS:
+        some = np.sort(rng.choice(len(table.Z), SENSITIVITY_ROWS, replace=False))
+        table, target = table.only(some), target.only(some)
+    slopes = source.gradients(table, target, n_jobs)
     return np.average(slopes**2, axis=0, weights=table.weights)
 
 

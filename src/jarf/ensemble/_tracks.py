@@ -75,7 +75,9 @@ class Track:
         self.course, self.learn, self.score = course, learn, score
         self.fitted, self.name = fitted, name
         self.table, self.labels = course.table.only(learn), course.target.only(learn)
-        self.gradients = Gradients.at(fitted, self.table, self.labels, course.n_jobs)
+        self.gradients = Gradients.sampled(
+            fitted, self.table.only, self.table.weights, self.labels, course.n_jobs
+        )
         self.columns = make_columns(course.X[learn], course.n_jobs)  # all forests share them
         self.scored = np.ascontiguousarray(course.X[score])
 

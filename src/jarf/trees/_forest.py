@@ -191,38 +191,53 @@ class Forest:
             averaged=False,
         )
 
-    def extended(self, trees: list[GrownTree]) -> Forest:
-        """Return a forest with more trees behind the present ones."""
+    def extended(self, trees: list[GrownTree], *, empty: bool = False) -> Forest:
+        """Return a forest with more trees behind the present ones.
+
+        Parameters
+        ----------
+        trees : list of GrownTree
+        empty : bool, default=False
+            Whether to empty the list, so that the arrays of the trees are freed one kind after the
+            other. Otherwise all trees exist twice at the end of a fit.
+
+        Returns
+        -------
+        Forest
+        """
         n_nodes, n_loadings = len(self.nodes), len(self.loadings)
         n_projections, n_values = len(self.starts) - 1, len(self.values)
         roots, starts = [self.roots], [self.starts]
+        parts = {name: [tree[at] for tree in trees] for at, name in enumerate(GrownTree._fields)}
+        if empty:
+            trees.clear()
         # Written tree by tree: another copy of all nodes would be the peak of a large fit.
-        nodes = np.empty(n_nodes + sum(len(tree.nodes) for tree in trees), NODE)
+        nodes = np.empty(n_nodes + sum(len(grown) for grown in parts["nodes"]), NODE)
         nodes[:n_nodes] = self.nodes
-        for tree in trees:
+        for at, grown in enumerate(parts.pop("nodes")):
             roots.append(np.array([n_nodes], np.int32))
-            here = slice(n_nodes, n_nodes + len(tree.nodes))
-            _move(tree.nodes, nodes[here], n_nodes, n_projections, n_values)
-            starts.append((tree.starts[1:] + n_loadings).astype(np.int32))
-            n_nodes += len(tree.nodes)
-            n_loadings += len(tree.loadings)
-            n_projections += len(tree.starts) - 1
-            n_values += len(tree.values)
+            here = slice(n_nodes, n_nodes + len(grown))
+            _move(grown, nodes[here], n_nodes, n_projections, n_values)
+            starts.append((parts["starts"][at][1:] + n_loadings).astype(np.int32))
+            n_nodes += len(grown)
+            n_loadings += len(parts["loadings"][at])
+            n_projections += len(parts["starts"][at]) - 1
+            n_values += len(parts["values"][at])
         if max(n_nodes, n_loadings, n_values) >= 2**31:
             raise ValueError(
                 "The forest has more than 2**31 nodes or weights: grow fewer or smaller trees."
             )
+        joined: dict[str, Any] = {
+            name: np.concatenate([getattr(self, name), *parts.pop(name)])
+            for name in ("weights", "gains", "features", "loadings", "values")
+        }
         return replace(
             self,
             nodes=nodes,
             roots=np.concatenate(roots),
-            weights=np.concatenate([self.weights, *(tree.weights for tree in trees)]),
-            gains=np.concatenate([self.gains, *(tree.gains for tree in trees)]),
             starts=np.concatenate(starts),
-            features=np.concatenate([self.features, *(tree.features for tree in trees)]),
-            loadings=np.concatenate([self.loadings, *(tree.loadings for tree in trees)]),
-            values=np.concatenate([self.values, *(tree.values for tree in trees)]),
             _checked=None,
+            **joined,
         )
 
     def __getstate__(self) -> dict[str, Any]:

@@ -240,7 +240,8 @@ def grow_forest(
 ) -> Forest:
     """Grow a bagged forest: see :func:`grow_trees`."""
     trees = grow_trees(plan_of, target, weights, seeds, limits, n_jobs=n_jobs)
-    return Forest.empty(n_features, target.n_classes, target.n_outputs).extended(trees)
+    empty = Forest.empty(n_features, target.n_classes, target.n_outputs)
+    return empty.extended(trees, empty=True)
 
 
 def _unrotated(tree: GrownTree, rotation: tuple[np.ndarray, np.ndarray, np.ndarray]) -> GrownTree:

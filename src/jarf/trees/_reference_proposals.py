@@ -385,11 +385,22 @@ class LargeNodes:
 
 
 class Gradients(NamedTuple):
-    """Gradients at all training rows: dense, or the columns of every entry beside them."""
+    """Gradients at all training rows: dense, or the columns of every entry beside them.
+
+    With ``places``, only some rows have one: row i has gradient ``places[i]``, or none if negative.
+    """
 
     values: np.ndarray
     features: np.ndarray
     n_features: int
+    places: np.ndarray
+
+    def known(self, rows: np.ndarray) -> np.ndarray:
+        """Return the numbers of the gradients of these rows."""
+        if not len(self.places):
+            return rows
+        places = self.places[rows]
+        return places[places >= 0]
 
     def dense(self, row: int) -> np.ndarray:
         if not len(self.features):
@@ -409,13 +420,15 @@ class GradientDraws:
         n_candidates: int,
         n_rows: int,
         n_loadings: int,
+        least: float,
     ) -> None:
         self.sources, self.scales, self.n_candidates = sources, scales, n_candidates
-        self.n_rows, self.n_loadings = n_rows, n_loadings
+        self.n_rows, self.n_loadings, self.least = n_rows, n_loadings, least
 
     def make(self, n_features: int) -> GradientDraws:
         return GradientDraws(
-            self.sources, self.scales, self.n_candidates, self.n_rows, self.n_loadings
+            *(self.sources, self.scales, self.n_candidates, self.n_rows, self.n_loadings),
+            self.least,
         )
 
     def begin(self, node: NodeView) -> None:
@@ -437,14 +450,18 @@ class GradientDraws:
         return 0
 
     def _draw(self) -> tuple[list[int], np.ndarray]:
-        rng, n = self.node.rng, len(self.node.rows)
+        rng = self.node.rng
         at = 0 if len(self.sources) == 1 else rng.below(len(self.sources))
+        known = self.sources[at].known(self.node.rows)
         total = np.zeros(len(self.scales), np.float32)
-        for _ in range(min(self.n_rows, n)):
+        for _ in range(min(self.n_rows, len(known))):
             bits = rng.next()
-            row = self.node.rows[((bits >> 32) * n) >> 32]
+            row = known[((bits >> 32) * len(known)) >> 32]
             total += np.float32(1 if bits & 1 else -1) * self.sources[at].dense(row)
         features = np.flatnonzero(total)
+        if self.least and not self.n_loadings:
+            sizes = np.abs(total)
+            features = np.flatnonzero(sizes > np.float32(self.least) * sizes.max())
         if self.n_loadings:
             order = np.argsort(-np.abs(total[features]), kind="stable")
             features = features[order[: self.n_loadings]]
