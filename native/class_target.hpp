@@ -17,6 +17,10 @@ struct Gini {
   void prepare(const double*, std::size_t) {}
   double part(double weight) const { return weight * weight; }
   double side(double parts, double total) const { return parts / total; }
+  bool can_beat(double left, double left_total, double right, double right_total,
+                double best) const {
+    return quotients_can_beat(left, left_total, right, right_total, best);
+  }
 };
 
 struct Entropy {
@@ -36,6 +40,7 @@ struct Entropy {
     return table_.empty() ? formula(weight) : table_[static_cast<std::size_t>(weight)];
   }
   double side(double parts, double total) const { return parts - part(total); }
+  bool can_beat(double, double, double, double, double) const { return true; }
 
  private:
   static double formula(double weight) { return weight > 0.0 ? weight * std::log2(weight) : 0.0; }
@@ -124,6 +129,10 @@ class ClassTarget {
       for (std::size_t c = 0; c < n_classes_; ++c) {
         if (bin[c] != 0.0) move(c, bin[c]);
       }
+    }
+    // False: the score is certainly not above `best`. Cheaper than the score.
+    bool can_beat(double best) const {
+      return criterion_.can_beat(left_parts_, left_total_, right_parts_, total_ - left_total_, best);
     }
     double score() const {
       const double right_total = total_ - left_total_;

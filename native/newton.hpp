@@ -95,6 +95,7 @@ class Newton {
     void move_bin(const double* bin) {
       for (std::size_t c = 0; c < 2 * target_.k(); ++c) left_[c] += bin[c];
     }
+    bool can_beat(double) const { return true; }
     double score() const {
       double score = 0.0, left_hessian = 0.0, right_hessian = 0.0;
       for (std::size_t c = 0; c < target_.k(); ++c) {

@@ -38,7 +38,7 @@ class SplitSearch {
     for (std::size_t i = 0; i < last; ++i) {
       sides.move_row(key_row(keys[i]));
       if (i + 1 < min_leaf_ || key_bits(keys[i]) == key_bits(keys[i + 1])) continue;
-      if (improves(best, sides.score())) best_at = i + 1;
+      if (sides.can_beat(best.score) && improves(best, sides.score())) best_at = i + 1;
     }
     if (best_at == 0) return false;
     set_threshold(keys, best_at, best);
@@ -131,7 +131,7 @@ class SplitSearch {
       if (counts[bin] == 0) continue;
       ++n_filled_;
       if (n_left >= min_leaf_ && n_rows - n_left >= min_leaf_ && previous < n_bins &&
-          improves(best, sides.score())) {
+          sides.can_beat(best.score) && improves(best, sides.score())) {
         improved(previous, bin);
       }
       sides.move_bin(histogram + bin * width);

@@ -72,6 +72,12 @@ class SquaredError {
 
     void move_row(std::size_t i) { move(weights_[i], weights_[i] * centred_[i]); }
     void move_bin(const double* bin) { move(bin[0], bin[1]); }
+    // False: the score is certainly not above `best`. Cheaper than the score.
+    bool can_beat(double best) const {
+      const double right_sum = sum_ - left_sum_;
+      return quotients_can_beat(left_sum_ * left_sum_, left_total_, right_sum * right_sum,
+                                total_ - left_total_, best);
+    }
     double score() const {
       const double right_total = total_ - left_total_, right_sum = sum_ - left_sum_;
       if (left_total_ < min_side_ || right_total < min_side_ || !(right_total > 0.0)) {
@@ -192,6 +198,7 @@ class VectorSquaredError {
       left_total_ += bin[0];
       for (std::size_t c = 0; c < target_.k_; ++c) left_[c] += bin[1 + c];
     }
+    bool can_beat(double) const { return true; }
     double score() const {
       const double right_total = target_.total_ - left_total_;
       if (left_total_ < target_.min_side_ || right_total < target_.min_side_ ||
