@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "target.hpp"
@@ -66,6 +67,7 @@ class ClassTarget {
   // Whether splits without a gain are rejected. Classification trees grow until leaves are pure.
   static constexpr bool kMustGain = false;
   static constexpr bool kBinsAdd = false;
+  static constexpr bool kHasPairs = true;
 
   void enter(const std::uint32_t* rows, std::size_t n_rows) {
     for (const std::int32_t known : present_) local_of_[known] = kAbsent;
@@ -163,6 +165,11 @@ class ClassTarget {
   // A bin stores the weight of each class.
   std::size_t bin_width() const { return totals_.size(); }
   void add_to_bin(double* bin, std::size_t i) const { bin[classes_[i]] += row_weights_[i]; }
+  // A row's part of a bin, if the node has two classes.
+  std::pair<double, double> pair(std::size_t i) const {
+    const double second = classes_[i];
+    return {(1.0 - second) * row_weights_[i], second * row_weights_[i]};
+  }
   // Adds every row to the bin given by its code.
   void fill(const std::uint8_t* codes, std::size_t n_rows, double* bins) const {
     const std::size_t width = bin_width();

@@ -54,6 +54,7 @@ class Newton {
   // Because of the penalty, a split can be worse than no split.
   static constexpr bool kMustGain = true;
   static constexpr bool kBinsAdd = true;
+  static constexpr bool kHasPairs = false;
 
   void enter(const std::uint32_t* rows, std::size_t n_rows) {
     const std::size_t width = 2 * k();

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "target.hpp"
@@ -27,6 +28,7 @@ class SquaredError {
   std::size_t n_outputs() const { return 1; }
   static constexpr bool kMustGain = false;
   static constexpr bool kBinsAdd = false;
+  static constexpr bool kHasPairs = true;
 
   // Responses are centred within the node to keep precision in sums of squares.
   void enter(const std::uint32_t* rows, std::size_t n_rows) {
@@ -103,6 +105,10 @@ class SquaredError {
     bin[0] += row_weights_[i];
     bin[1] += row_weights_[i] * centred_[i];
   }
+  // A row's part of a bin.
+  std::pair<double, double> pair(std::size_t i) const {
+    return {row_weights_[i], row_weights_[i] * centred_[i]};
+  }
   // Adds every row to the bin given by its code.
   void fill(const std::uint8_t* codes, std::size_t n_rows, double* bins) const {
     const double *weights = row_weights_.data(), *centred = centred_.data();
@@ -143,6 +149,7 @@ class VectorSquaredError {
   std::size_t n_outputs() const { return k_; }
   static constexpr bool kMustGain = false;
   static constexpr bool kBinsAdd = false;
+  static constexpr bool kHasPairs = false;
 
   void enter(const std::uint32_t* rows, std::size_t n_rows) {
     total_ = 0.0;

@@ -65,7 +65,6 @@ class FeaturePool:
     def __init__(self, n_features: int, chances: np.ndarray | None = None) -> None:
         self.order = list(range(n_features))
         self.chances = [] if chances is None else chances.tolist()
-        self.cumulated = np.cumsum(self.chances).tolist()
         self.n_constant = self.front = 0
 
     def begin(self, n_constant: int) -> None:
@@ -104,23 +103,23 @@ class FeaturePool:
         self.order[a], self.order[b] = self.order[b], self.order[a]
 
     def _draw_by_chance(self, rng: Rng) -> int:
-        for _ in range(16):
-            mark = rng.uniform() * self.cumulated[-1]
-            feature = min(bisect_right(self.cumulated, mark), len(self.cumulated) - 1)
-            if self.order.index(feature) >= self.front and self.chances[feature] > 0:
-                return feature
-        rest = self.order[self.front :]
-        left = 0.0
-        for feature in rest:
-            left += self.chances[feature]
-        mark, last = rng.uniform() * left, -1
-        for feature in rest:
-            if self.chances[feature] > 0:
-                last = feature
-                mark -= self.chances[feature]
-                if mark < 0:
-                    break
-        return last
+        """Descend a binary tree of the chances of features that are left."""
+        left = set(self.order[self.front :])
+        sums = [chance if j in left else 0.0 for j, chance in enumerate(self.chances)]
+        sums += [0.0] * (2 ** math.ceil(math.log2(len(sums))) - len(sums))
+        levels = [sums]
+        while len(levels[0]) > 1:
+            below = levels[0]
+            levels.insert(0, [below[i] + below[i + 1] for i in range(0, len(below), 2)])
+        mark, at = rng.uniform() * levels[0][0], 0
+        if not levels[0][0] > 0:
+            return -1
+        for level in levels[1:]:
+            at *= 2
+            if mark >= level[at] and level[at + 1] > 0:
+                mark -= level[at]
+                at += 1
+        return at
 
 
 class Axes:
