@@ -84,6 +84,7 @@ class GradientDraws : public Proposal {
       add(source, node_.rows[place], bits & 1 ? 1.0f : -1.0f);
     }
     features_.clear();
+    least_ = 0.0f;
     if (source.features) {
       for_touched([&](std::int32_t feature) { offer(feature); });
     } else {
@@ -135,17 +136,19 @@ class GradientDraws : public Proposal {
   // order; ties go to the first column.
   void offer(std::int32_t feature) {
     const float size = std::fabs(sum_[feature]);
-    if (size == 0.0f) return;
-    if (options_.n_loadings > 0 && features_.size() == options_.n_loadings) {
-      if (!(size > std::fabs(sum_[features_.back()]))) return;
+    if (size <= least_) return;  // the one test that most features need
+    const std::size_t most = options_.n_loadings;
+    if (most > 0 && features_.size() == most) {
+      if (!(size > least_)) return;  // NaN
       features_.pop_back();
     }
     features_.push_back(feature);
-    if (options_.n_loadings == 0) return;
+    if (most == 0) return;
     for (std::size_t k = features_.size() - 1;
          k > 0 && size > std::fabs(sum_[features_[k - 1]]); --k) {
       std::swap(features_[k], features_[k - 1]);
     }
+    if (features_.size() == most) least_ = std::fabs(sum_[features_.back()]);
   }
 
   std::vector<GradientSource> sources_;
@@ -155,6 +158,7 @@ class GradientDraws : public Proposal {
   std::vector<std::uint64_t> touched_;  // one bit per feature: a sparse source's part of the sum
   std::vector<std::int32_t> features_;
   std::vector<float> loadings_;
+  float least_ = 0.0f;  // sizes up to this one are not kept
   std::size_t n_found_ = 0, n_tried_ = 0;
   NodeView node_{};
 };
