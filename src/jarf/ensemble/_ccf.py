@@ -102,7 +102,7 @@ class CanonicalCorrelationForestClassifier(ForestClassifierMixin, _CanonicalCorr
     node's rows (the projection bootstrap), thresholds from all of them, every canonical component
     is searched, and trees are not grown on bootstrap samples. Differences: the criterion is Gini
     impurity, as in random forests; trees average class shares instead of voting; and a column that
-    depends linearly on the columns drawn before it is left out of the node's directions. Columns that
+    depends linearly on those drawn before it is left out of the node's directions. Columns that
     are not numeric (see ``categorical_features``) are not part of directions: they are tried as
     plain axes in addition, their number given by ``max_features``.
 
