@@ -3,9 +3,9 @@
 //
 // With one indicator per class, the canonical correlations of features and labels are solutions of
 // B a = rho^2 S a, where S is the node's scatter matrix and B the scatter between its class means.
-// With one response, B has rank one; with several, it is the sum of such matrices. Both cases are
-// solved in the basis of the correlation matrix's eigenvectors. Small eigenvalues are dropped, so
-// that constant and collinear features do no harm.
+// With one response or two classes, B has rank one; otherwise it is the sum of such matrices. Both
+// cases are solved in the basis of the correlation matrix's Cholesky factor, which leaves out
+// constant features and features that depend linearly on those before them.
 #pragma once
 
 #include <algorithm>
@@ -103,27 +103,56 @@ class CanonicalCorrelation : public Proposal {
   // the labels. `gathered_` stores the features of each chosen row together, so that sums over rows
   // vectorise.
   void scatter(const NodeView& node) {
-    const std::size_t p = features_.size(), n = chosen_.size();
-    gather(node);
-    standardise();
-    correlations_.assign(p * p, 0.0);
-    for (std::size_t i = 0; i < n; ++i) {
-      const double* x = gathered_.data() + i * p;
-      for (std::size_t a = 0; a < p; ++a) {
-        double* sums = correlations_.data() + a * p;
-        for (std::size_t b = 0; b < p; ++b) sums[b] += x[a] * x[b];
-      }
-    }
-    degenerate_ = *std::max_element(deviations_.begin(), deviations_.end()) <= 0.0;
-    if (node.labels.classes) {
-      class_means(node);
-    } else {
-      response_sums(node);
+    switch (features_.size()) {  // loops of known length are faster
+      case 2: return scatter_of<2>(node);
+      case 3: return scatter_of<3>(node);
+      case 4: return scatter_of<4>(node);
+      case 5: return scatter_of<5>(node);
+      case 6: return scatter_of<6>(node);
+      case 7: return scatter_of<7>(node);
+      case 8: return scatter_of<8>(node);
+      default: return scatter_of<0>(node);
     }
   }
 
+  // For `kFeatures` features; 0: any number.
+  template <std::size_t kFeatures>
+  void scatter_of(const NodeView& node) {
+    gather<kFeatures>(node);
+    standardise<kFeatures>();
+    correlate<kFeatures>();
+    degenerate_ = *std::max_element(deviations_.begin(), deviations_.end()) <= 0.0;
+    if (node.labels.classes) {
+      class_means<kFeatures>(node);
+    } else {
+      response_sums<kFeatures>(node);
+    }
+  }
+
+  template <std::size_t kFeatures>
+  std::size_t n_drawn() const {
+    return kFeatures > 0 ? kFeatures : features_.size();
+  }
+
+  // Fills the lower triangle; the solver reads nothing else.
+  template <std::size_t kFeatures>
+  void correlate() {
+    const std::size_t p = n_drawn<kFeatures>(), n = chosen_.size();
+    correlations_.assign(p * p, 0.0);
+    double local[kFeatures > 0 ? kFeatures * kFeatures : 1] = {};  // may stay in registers
+    double* sums = kFeatures > 0 ? local : correlations_.data();
+    for (std::size_t i = 0; i < n; ++i) {
+      const double* x = gathered_.data() + i * p;
+      for (std::size_t a = 0; a < p; ++a) {
+        for (std::size_t b = 0; b <= a; ++b) sums[a * p + b] += x[a] * x[b];
+      }
+    }
+    if (kFeatures > 0) std::copy_n(local, kFeatures * kFeatures, correlations_.data());
+  }
+
+  template <std::size_t kFeatures>
   void gather(const NodeView& node) {
-    const std::size_t p = features_.size(), n = chosen_.size();
+    const std::size_t p = n_drawn<kFeatures>(), n = chosen_.size();
     gathered_.resize(p * n);
     roots_.resize(n);
     double total = 0.0;
@@ -144,8 +173,9 @@ class CanonicalCorrelation : public Proposal {
   }
 
   // Maps x to (x - mean) / deviation * sqrt(weight / total); zero if a feature is constant.
+  template <std::size_t kFeatures>
   void standardise() {
-    const std::size_t p = features_.size(), n = chosen_.size();
+    const std::size_t p = n_drawn<kFeatures>(), n = chosen_.size();
     means_.assign(p, 0.0);
     deviations_.assign(p, 0.0);
     for (std::size_t i = 0; i < n; ++i) {
@@ -174,8 +204,9 @@ class CanonicalCorrelation : public Proposal {
   }
 
   // One row per class: its mean in standardised features, times the square root of its share.
+  template <std::size_t kFeatures>
   void class_means(const NodeView& node) {
-    const std::size_t p = features_.size(), n = chosen_.size(), k = node.labels.n_classes;
+    const std::size_t p = n_drawn<kFeatures>(), n = chosen_.size(), k = node.labels.n_classes;
     links_.assign(k * p, 0.0);
     shares_.assign(k, 0.0);
     for (std::size_t i = 0; i < n; ++i) {
@@ -196,8 +227,9 @@ class CanonicalCorrelation : public Proposal {
 
   // One row per response: its scatter with the standardised features. Multiple responses are
   // divided by their standard deviations, so that their units do not matter.
+  template <std::size_t kFeatures>
   void response_sums(const NodeView& node) {
-    const std::size_t p = features_.size(), n = chosen_.size(), k = node.labels.n_responses;
+    const std::size_t p = n_drawn<kFeatures>(), n = chosen_.size(), k = node.labels.n_responses;
     links_.assign(k * p, 0.0);
     std::size_t n_varying = 0;
     for (std::size_t c = 0; c < k; ++c) {
@@ -236,35 +268,28 @@ class CanonicalCorrelation : public Proposal {
 
   void solve() {
     const std::size_t p = features_.size(), n_links = links_.size() / p;
-    if (degenerate_ || !eigen(correlations_, static_cast<int>(p), spectrum_)) return;
-    // Whitened basis: eigenvector / sqrt(eigenvalue), one per row. Small eigenvalues are dropped.
-    basis_.clear();
-    for (std::size_t r = 0; r < p; ++r) {
-      if (!(spectrum_[r] > 1e-8 * spectrum_[p - 1])) continue;
-      for (std::size_t j = 0; j < p; ++j) {
-        basis_.push_back(correlations_[r * p + j] / std::sqrt(spectrum_[r]));
-      }
-    }
-    const std::size_t rank = basis_.size() / p;
+    if (degenerate_) return;
+    factorise();
+    const std::size_t rank = kept_.size();
     if (rank == 0) return;  // a column changed while the tree grew; LAPACK forbids size 0
-    whitened_.assign(n_links * rank, 0.0);
+    whitened_.resize(n_links * rank);
     for (std::size_t c = 0; c < n_links; ++c) {
+      double* whitened = whitened_.data() + c * rank;
       for (std::size_t r = 0; r < rank; ++r) {
-        for (std::size_t j = 0; j < p; ++j) {
-          whitened_[c * rank + r] += links_[c * p + j] * basis_[r * p + j];
-        }
+        double rest = links_[c * p + kept_[r]];
+        for (std::size_t q = 0; q < r; ++q) rest -= factor_[r * p + q] * whitened[q];
+        whitened[r] = rest / factor_[r * p + r];
       }
     }
     if (n_components_ == 1) {  // links have rank one: any of them is the component
-      keep(whitened_.data() + largest_row(whitened_, rank) * rank, rank);
+      keep(whitened_.data() + largest_row(whitened_, rank) * rank);
       return;
     }
     between_.assign(rank * rank, 0.0);
-    for (std::size_t a = 0; a < rank; ++a) {
-      for (std::size_t b = 0; b < rank; ++b) {
-        for (std::size_t c = 0; c < n_links; ++c) {
-          between_[a * rank + b] += whitened_[c * rank + a] * whitened_[c * rank + b];
-        }
+    for (std::size_t c = 0; c < n_links; ++c) {
+      const double* whitened = whitened_.data() + c * rank;
+      for (std::size_t a = 0; a < rank; ++a) {
+        for (std::size_t b = 0; b < rank; ++b) between_[a * rank + b] += whitened[a] * whitened[b];
       }
     }
     if (!eigen(between_, static_cast<int>(rank), spectrum_)) return;
@@ -273,7 +298,27 @@ class CanonicalCorrelation : public Proposal {
     for (std::size_t r = 0; r < n_kept; ++r) {
       const std::size_t from = rank - 1 - r;
       if (r > 0 && !(spectrum_[from] > 1e-10 * spectrum_[rank - 1])) break;
-      keep(between_.data() + from * rank, rank);
+      keep(between_.data() + from * rank);
+    }
+  }
+
+  // Cholesky factor of the correlations of independent features: row r belongs to feature kept_[r].
+  void factorise() {
+    const std::size_t p = features_.size();
+    factor_.resize(p * p);
+    kept_.clear();
+    for (std::size_t j = 0; j < p; ++j) {
+      double* row = factor_.data() + kept_.size() * p;
+      double pivot = correlations_[j * p + j];
+      for (std::size_t r = 0; r < kept_.size(); ++r) {
+        double rest = correlations_[j * p + kept_[r]];
+        for (std::size_t q = 0; q < r; ++q) rest -= row[q] * factor_[r * p + q];
+        row[r] = rest / factor_[r * p + r];
+        pivot -= row[r] * row[r];
+      }
+      if (!(pivot > kLeastPivot)) continue;
+      row[kept_.size()] = std::sqrt(pivot);
+      kept_.push_back(j);
     }
   }
 
@@ -294,19 +339,26 @@ class CanonicalCorrelation : public Proposal {
   }
 
   // Maps a component back to the original columns; it has unit length in the standardised ones.
-  void keep(const double* component, std::size_t rank) {
+  void keep(const double* component) {
     const std::size_t p = features_.size();
     loadings_.assign(p, 0.0);
     double squares = 0.0;
-    for (std::size_t j = 0; j < p; ++j) {
-      for (std::size_t r = 0; r < rank; ++r) loadings_[j] += component[r] * basis_[r * p + j];
-      squares += loadings_[j] * loadings_[j];
+    for (std::size_t r = kept_.size(); r-- > 0;) {
+      double rest = component[r];
+      for (std::size_t q = r + 1; q < kept_.size(); ++q) {
+        rest -= factor_[q * p + r] * loadings_[kept_[q]];
+      }
+      loadings_[kept_[r]] = rest / factor_[r * p + r];
     }
+    for (std::size_t j = 0; j < p; ++j) squares += loadings_[j] * loadings_[j];
     for (std::size_t j = 0; j < p; ++j) {
       const double scale = deviations_[j] * std::sqrt(squares);
       components_.push_back(scale > 0.0 ? static_cast<float>(loadings_[j] / scale) : 0.0f);
     }
   }
+
+  // A feature is left out if those before it explain all but this share of its variance.
+  static constexpr double kLeastPivot = 1e-8;
 
   FeaturePool pool_;
   std::size_t n_features_;
@@ -320,7 +372,8 @@ class CanonicalCorrelation : public Proposal {
   std::vector<std::uint32_t> chosen_;
   std::vector<double> gathered_, roots_, means_, deviations_, scales_, correlations_, links_,
       shares_;
-  std::vector<double> spectrum_, basis_, whitened_, between_, loadings_, work_;
+  std::vector<std::size_t> kept_;
+  std::vector<double> spectrum_, factor_, whitened_, between_, loadings_, work_;
   std::vector<float> components_;
 };
 

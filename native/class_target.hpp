@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "target.hpp"
@@ -17,6 +18,10 @@ struct Gini {
   void prepare(const double*, std::size_t) {}
   double part(double weight) const { return weight * weight; }
   double side(double parts, double total) const { return parts / total; }
+  bool can_beat(double left, double left_total, double right, double right_total,
+                double best) const {
+    return quotients_can_beat(left, left_total, right, right_total, best);
+  }
 };
 
 struct Entropy {
@@ -36,6 +41,7 @@ struct Entropy {
     return table_.empty() ? formula(weight) : table_[static_cast<std::size_t>(weight)];
   }
   double side(double parts, double total) const { return parts - part(total); }
+  bool can_beat(double, double, double, double, double) const { return true; }
 
  private:
   static double formula(double weight) { return weight > 0.0 ? weight * std::log2(weight) : 0.0; }
@@ -61,6 +67,7 @@ class ClassTarget {
   // Whether splits without a gain are rejected. Classification trees grow until leaves are pure.
   static constexpr bool kMustGain = false;
   static constexpr bool kBinsAdd = false;
+  static constexpr bool kHasPairs = true;
 
   void enter(const std::uint32_t* rows, std::size_t n_rows) {
     for (const std::int32_t known : present_) local_of_[known] = kAbsent;
@@ -125,6 +132,10 @@ class ClassTarget {
         if (bin[c] != 0.0) move(c, bin[c]);
       }
     }
+    // False: the score is certainly not above `best`. Cheaper than the score.
+    bool can_beat(double best) const {
+      return criterion_.can_beat(left_parts_, left_total_, right_parts_, total_ - left_total_, best);
+    }
     double score() const {
       const double right_total = total_ - left_total_;
       if (left_total_ < min_side_ || right_total < min_side_ || !(right_total > 0.0)) {
@@ -154,6 +165,11 @@ class ClassTarget {
   // A bin stores the weight of each class.
   std::size_t bin_width() const { return totals_.size(); }
   void add_to_bin(double* bin, std::size_t i) const { bin[classes_[i]] += row_weights_[i]; }
+  // A row's part of a bin, if the node has two classes.
+  std::pair<double, double> pair(std::size_t i) const {
+    const double second = classes_[i];
+    return {(1.0 - second) * row_weights_[i], second * row_weights_[i]};
+  }
   // Adds every row to the bin given by its code.
   void fill(const std::uint8_t* codes, std::size_t n_rows, double* bins) const {
     const std::size_t width = bin_width();

@@ -11,9 +11,24 @@
 #include <memory>
 #include <vector>
 
+#ifdef _MSC_VER
+#include <intrin.h>
+#endif
+
 #include "proposals.hpp"
 
 namespace jarf {
+
+// Index of the lowest bit that is set; the word must not be zero.
+inline std::size_t lowest_bit(std::uint64_t word) {
+#ifdef _MSC_VER
+  unsigned long at;
+  _BitScanForward64(&at, word);
+  return at;
+#else
+  return static_cast<std::size_t>(__builtin_ctzll(word));
+#endif
+}
 
 // Gradients of one surrogate, `width` entries per row. Without `features`, rows are dense and width
 // is the number of columns. Without `places`, every training row has a gradient; otherwise places[i]
@@ -42,7 +57,7 @@ class GradientDraws : public Proposal {
         options_(options),
         known_(sources.size()),
         sum_(options.n_features, 0.0f),
-        is_touched_(options.n_features, 0) {}
+        touched_((options.n_features + 63) / 64, 0) {}
 
   void begin(const NodeView& node) override {
     node_ = node;
@@ -88,10 +103,9 @@ class GradientDraws : public Proposal {
       add(source, rows[place], bits & 1 ? 1.0f : -1.0f);
     }
     features_.clear();
-    if (options_.n_loadings == 0) {
-      keep_all();
-    } else if (source.features) {
-      for (const std::int32_t feature : touched_) offer(feature);
+    least_ = least_of_all();
+    if (source.features) {
+      for_touched([&](std::int32_t feature) { offer(feature); });
     } else {
       for (std::size_t j = 0; j < sum_.size(); ++j) offer(static_cast<std::int32_t>(j));
     }
@@ -109,11 +123,8 @@ class GradientDraws : public Proposal {
       std::fill(sum_.begin(), sum_.end(), 0.0f);
       return;
     }
-    for (const std::int32_t feature : touched_) {
-      sum_[feature] = 0.0f;
-      is_touched_[feature] = 0;
-    }
-    touched_.clear();
+    for_touched([&](std::int32_t feature) { sum_[feature] = 0.0f; });
+    std::fill(touched_.begin(), touched_.end(), std::uint64_t{0});
   }
 
   void add(const GradientSource& source, std::uint32_t row, float sign) {
@@ -124,42 +135,47 @@ class GradientDraws : public Proposal {
     }
     const std::int32_t* features = source.features + row * source.width;
     for (std::size_t k = 0; k < source.width; ++k) {
-      const std::int32_t feature = features[k];
+      const std::size_t feature = static_cast<std::size_t>(features[k]);
       sum_[feature] += sign * values[k];
-      if (is_touched_[feature]) continue;
-      is_touched_[feature] = 1;
-      touched_.push_back(feature);
+      touched_[feature / 64] |= std::uint64_t{1} << (feature % 64);
     }
   }
 
-  void keep_all() {
-    float bound = 0.0f;
-    if (options_.least > 0.0f) {
-      for (const float entry : sum_) bound = std::max(bound, std::fabs(entry));
-      bound *= options_.least;
-    }
-    for (std::size_t j = 0; j < sum_.size(); ++j) {
-      if (std::fabs(sum_[j]) > bound) features_.push_back(static_cast<std::int32_t>(j));
+  // If all loadings are kept: the size up to which they are dropped.
+  float least_of_all() const {
+    if (options_.n_loadings > 0 || options_.least <= 0.0f) return 0.0f;
+    float largest = 0.0f;
+    for (const float entry : sum_) largest = std::max(largest, std::fabs(entry));
+    return options_.least * largest;
+  }
+
+  // Calls `visit` with the features of a sparse source in the sum, ascending.
+  template <class Visit>
+  void for_touched(Visit visit) const {
+    for (std::size_t at = 0; at < touched_.size(); ++at) {
+      for (std::uint64_t rest = touched_[at]; rest != 0; rest &= rest - 1) {
+        visit(static_cast<std::int32_t>(64 * at + lowest_bit(rest)));
+      }
     }
   }
 
-  // Keeps the largest loadings in descending order; ties go to the first column.
+  // Features are offered in ascending order. Keeps all, or the largest loadings in descending
+  // order; ties go to the first column.
   void offer(std::int32_t feature) {
-    if (sum_[feature] == 0.0f) return;
-    if (features_.size() == options_.n_loadings) {
-      if (!comes_before(feature, features_.back())) return;
+    const float size = std::fabs(sum_[feature]);
+    if (size <= least_) return;  // the one test that most features need
+    const std::size_t most = options_.n_loadings;
+    if (most > 0 && features_.size() == most) {
+      if (!(size > least_)) return;  // NaN
       features_.pop_back();
     }
     features_.push_back(feature);
-    for (std::size_t k = features_.size() - 1; k > 0 && comes_before(feature, features_[k - 1]);
-         --k) {
+    if (most == 0) return;
+    for (std::size_t k = features_.size() - 1;
+         k > 0 && size > std::fabs(sum_[features_[k - 1]]); --k) {
       std::swap(features_[k], features_[k - 1]);
     }
-  }
-
-  bool comes_before(std::int32_t feature, std::int32_t other) const {
-    const float size = std::fabs(sum_[feature]), other_size = std::fabs(sum_[other]);
-    return size > other_size || (size == other_size && feature < other);
+    if (features_.size() == most) least_ = std::fabs(sum_[features_.back()]);
   }
 
   std::vector<GradientSource> sources_;
@@ -167,10 +183,10 @@ class GradientDraws : public Proposal {
   GradientDrawsOptions options_;
   std::vector<std::vector<std::uint32_t>> known_;  // per source: gradients of the node's rows
   std::vector<float> sum_;
-  std::vector<std::uint8_t> is_touched_;  // marks the entries of a sparse source in the sum
-  std::vector<std::int32_t> touched_;     // lists them
+  std::vector<std::uint64_t> touched_;  // one bit per feature: a sparse source's part of the sum
   std::vector<std::int32_t> features_;
   std::vector<float> loadings_;
+  float least_ = 0.0f;  // sizes up to this one are not kept
   std::size_t n_found_ = 0, n_tried_ = 0;
   NodeView node_{};
 };

@@ -56,6 +56,7 @@ class MonotoneNewton : public Newton<1> {
       gradient_ += bin[0];
       hessian_ += bin[1];
     }
+    bool can_beat(double) const { return true; }
     double score() const {
       const double rest = target_.totals_[0] - gradient_;
       const double hessian_rest = target_.totals_[1] - hessian_;

@@ -54,6 +54,7 @@ class Newton {
   // Because of the penalty, a split can be worse than no split.
   static constexpr bool kMustGain = true;
   static constexpr bool kBinsAdd = true;
+  static constexpr bool kHasPairs = false;
 
   void enter(const std::uint32_t* rows, std::size_t n_rows) {
     const std::size_t width = 2 * k();
@@ -95,6 +96,7 @@ class Newton {
     void move_bin(const double* bin) {
       for (std::size_t c = 0; c < 2 * target_.k(); ++c) left_[c] += bin[c];
     }
+    bool can_beat(double) const { return true; }
     double score() const {
       double score = 0.0, left_hessian = 0.0, right_hessian = 0.0;
       for (std::size_t c = 0; c < target_.k(); ++c) {

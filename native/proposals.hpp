@@ -53,6 +53,46 @@ class ProposalSpec {
   virtual std::unique_ptr<Proposal> make(const Columns& columns) const = 0;
 };
 
+// Features with chances, which can be drawn, removed and put back in logarithmic time: a binary tree
+// in which every node stores the sum of its two children.
+class ChanceTree {
+ public:
+  explicit ChanceTree(const std::vector<double>& chances) : chances_(chances) {
+    while (n_leaves_ < chances.size()) n_leaves_ *= 2;
+    sums_.assign(2 * n_leaves_, 0.0);
+    std::copy(chances.begin(), chances.end(), sums_.begin() + n_leaves_);
+    for (std::size_t at = n_leaves_ - 1; at > 0; --at) add_up(at);
+  }
+
+  // The feature at a share of the sum of all chances, or -1 if no feature with a chance is left.
+  std::int32_t find(double share) const {
+    if (!(sums_[1] > 0.0)) return -1;
+    double mark = share * sums_[1];
+    std::size_t at = 1;
+    while (at < n_leaves_) {
+      const double left = sums_[2 * at], right = sums_[2 * at + 1];
+      const bool goes_right = !(mark < left) & (right > 0.0);
+      mark -= goes_right ? left : 0.0;
+      at = 2 * at + goes_right;
+    }
+    return static_cast<std::int32_t>(at - n_leaves_);
+  }
+
+  void remove(std::int32_t feature) { set(feature, 0.0); }
+  void put_back(std::int32_t feature) { set(feature, chances_[feature]); }
+
+ private:
+  void set(std::int32_t feature, double chance) {
+    std::size_t at = n_leaves_ + static_cast<std::size_t>(feature);
+    sums_[at] = chance;
+    while (at /= 2) add_up(at);
+  }
+  void add_up(std::size_t at) { sums_[at] = sums_[2 * at] + sums_[2 * at + 1]; }
+
+  std::vector<double> chances_, sums_;  // the root is sums_[1], feature j is sums_[n_leaves_ + j]
+  std::size_t n_leaves_ = 1;
+};
+
 // Draws features without replacement and remembers which are constant in the node. Its order is:
 // constants, features drawn in this node, the rest. A node only reorders entries behind the
 // constants it inherits, so a tree grown depth first needs to pass on only their number.
@@ -60,21 +100,24 @@ class FeaturePool {
  public:
   // With `chances`, features are drawn in proportion to them; features of chance 0 are never drawn.
   FeaturePool(std::size_t n_features, const std::vector<double>& chances)
-      : order_(n_features), place_(n_features) {
+      : order_(n_features), place_(n_features), chances_(chances), tree_(chances) {
     std::iota(order_.begin(), order_.end(), 0);
     std::iota(place_.begin(), place_.end(), 0);
-    double sum = 0.0;
-    for (const double chance : chances) cumulated_.push_back(sum += chance);
-    chances_ = chances;
   }
 
+  // The constants inherited by a node are among the features drawn in the node before it.
   void begin(std::int32_t n_constant) {
     n_constant_ = static_cast<std::size_t>(n_constant);
-    front_ = n_constant_;
+    put_back();
     ++visit_;
   }
   // Puts drawn features back, except constant ones.
-  void put_back() { front_ = n_constant_; }
+  void put_back() {
+    if (!chances_.empty()) {
+      for (std::size_t at = n_constant_; at < front_; ++at) tree_.put_back(order_[at]);
+    }
+    front_ = n_constant_;
+  }
   std::size_t n_left() const { return order_.size() - front_; }
   std::int32_t n_constant() const { return static_cast<std::int32_t>(n_constant_); }
 
@@ -91,11 +134,12 @@ class FeaturePool {
   std::int32_t draw(Rng& rng) {
     if (front_ == order_.size()) return -1;
     std::size_t at;
-    if (cumulated_.empty()) {
+    if (chances_.empty()) {
       at = front_ + rng.below(static_cast<std::uint32_t>(n_left()));
     } else {
-      const std::int32_t feature = draw_by_chance(rng);
+      const std::int32_t feature = tree_.find(rng.uniform());
       if (feature < 0) return -1;
+      tree_.remove(feature);
       at = place_[feature];
     }
     exchange(at, front_);
@@ -132,32 +176,10 @@ class FeaturePool {
     place_[order_[b]] = static_cast<std::uint32_t>(b);
   }
 
-  // Draws from all features and rejects drawn ones; after many rejections, draws from the rest.
-  std::int32_t draw_by_chance(Rng& rng) {
-    for (int attempt = 0; attempt < 16; ++attempt) {
-      const double mark = rng.uniform() * cumulated_.back();
-      const auto found = std::upper_bound(cumulated_.begin(), cumulated_.end(), mark);
-      const std::int32_t feature = static_cast<std::int32_t>(
-          std::min<std::ptrdiff_t>(found - cumulated_.begin(), cumulated_.size() - 1));
-      if (place_[feature] >= front_ && chances_[feature] > 0.0) return feature;
-    }
-    double left = 0.0;
-    for (std::size_t at = front_; at < order_.size(); ++at) left += chances_[order_[at]];
-    double mark = rng.uniform() * left;
-    std::int32_t last = -1;
-    for (std::size_t at = front_; at < order_.size(); ++at) {
-      const double chance = chances_[order_[at]];
-      if (!(chance > 0.0)) continue;
-      last = order_[at];
-      mark -= chance;
-      if (mark < 0.0) break;
-    }
-    return last;
-  }
-
   std::vector<std::int32_t> order_;
   std::vector<std::uint32_t> place_;
-  std::vector<double> chances_, cumulated_;
+  std::vector<double> chances_;
+  ChanceTree tree_;
   std::size_t n_constant_ = 0, front_ = 0;
   std::vector<std::uint64_t> seen_;  // visit in which each feature was last found to vary
   std::uint64_t visit_ = 0;

@@ -93,26 +93,30 @@ inline void radix_sort(Key*& keys, Key*& spare, std::size_t n) {
   }
 }
 
-// Distributes the keys over as many buckets of equal width as there are rows, which leaves the keys
-// nearly sorted. Returns false and changes nothing if values crowd into few buckets.
+// Distributes the keys over twice as many buckets of equal width as there are rows, which leaves the
+// keys nearly sorted. Returns false and changes nothing if values crowd into few buckets.
 inline bool bucket_sort(Key*& keys, Key*& spare, const float* values, std::size_t n, float lowest,
-                        float highest, std::vector<std::uint32_t>& starts) {
-  const float scale = static_cast<float>(n) / (highest - lowest);
+                        float highest, std::vector<std::uint32_t>& scratch) {
+  const std::size_t n_buckets = 2 * n;
+  const float scale = static_cast<float>(n_buckets) / (highest - lowest);
   if (!(scale < 1e30f)) return false;
-  const auto bucket_of = [&](float value) {
-    return std::min(static_cast<std::size_t>((value - lowest) * scale), n - 1);
-  };
-  starts.assign(n, 0);
-  for (std::size_t i = 0; i < n; ++i) ++starts[bucket_of(values[i])];
+  scratch.assign(n_buckets + n, 0);
+  std::uint32_t *starts = scratch.data(), *buckets = starts + n_buckets;
+  const float last = static_cast<float>(n_buckets - 1);
+  for (std::size_t i = 0; i < n; ++i) {
+    const float place = (values[i] - lowest) * scale;
+    buckets[i] = static_cast<std::uint32_t>(static_cast<std::int32_t>(place < last ? place : last));
+  }
+  for (std::size_t i = 0; i < n; ++i) ++starts[buckets[i]];
   std::uint32_t start = 0, fullest = 0;
-  for (std::size_t bucket = 0; bucket < n; ++bucket) {
+  for (std::size_t bucket = 0; bucket < n_buckets; ++bucket) {
     const std::uint32_t here = starts[bucket];
     fullest = std::max(fullest, here);
     starts[bucket] = start;
     start += here;
   }
   if (fullest > 24) return false;
-  for (std::size_t i = 0; i < n; ++i) spare[starts[bucket_of(values[i])]++] = keys[i];
+  for (std::size_t i = 0; i < n; ++i) spare[starts[buckets[i]]++] = keys[i];
   std::swap(keys, spare);
   insertion_sort(keys, n);
   return true;

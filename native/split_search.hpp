@@ -38,7 +38,7 @@ class SplitSearch {
     for (std::size_t i = 0; i < last; ++i) {
       sides.move_row(key_row(keys[i]));
       if (i + 1 < min_leaf_ || key_bits(keys[i]) == key_bits(keys[i + 1])) continue;
-      if (improves(best, sides.score())) best_at = i + 1;
+      if (sides.can_beat(best.score) && improves(best, sides.score())) best_at = i + 1;
     }
     if (best_at == 0) return false;
     set_threshold(keys, best_at, best);
@@ -48,7 +48,8 @@ class SplitSearch {
   // Tries thresholds between the bins given by `codes`. Exact if every bin is a single value.
   bool binned(const std::uint8_t* codes, const std::uint32_t* rows, std::size_t n_rows,
               std::size_t n_bins, const float* lowest, const float* highest, Split& best) {
-    fill(n_bins, n_rows, [&](std::size_t i) { return codes[rows[i]]; });
+    const auto bin_of = [&](std::size_t i) { return codes[rows[i]]; };
+    if (!fill_pairs(n_bins, n_rows, bin_of)) fill(n_bins, n_rows, bin_of);
     return filled(histogram_.data(), counts_.data(), n_rows, n_bins, lowest, highest, best);
   }
 
@@ -119,6 +120,31 @@ class SplitSearch {
     }
   }
 
+  // The same histogram for two bins of two sums each, which stay in registers: a level of a category
+  // and two classes or a response. Adding zero to a sum does not change it.
+  template <class BinOf>
+  bool fill_pairs(std::size_t n_bins, std::size_t n_rows, BinOf bin_of) {
+    if constexpr (Target::kHasPairs) {
+      if (n_bins != 2 || target_.bin_width() != 2) return false;
+      double sums[4] = {};
+      std::uint32_t n_second = 0;
+      for (std::size_t i = 0; i < n_rows; ++i) {
+        const std::uint32_t bin = bin_of(i);
+        const double in_second = bin, in_first = 1.0 - in_second;
+        const auto [a, b] = target_.pair(i);
+        sums[0] += in_first * a;
+        sums[1] += in_first * b;
+        sums[2] += in_second * a;
+        sums[3] += in_second * b;
+        n_second += bin;
+      }
+      histogram_.assign(sums, sums + 4);
+      counts_.assign({static_cast<std::uint32_t>(n_rows) - n_second, n_second});
+      return true;
+    }
+    return false;
+  }
+
   // Calls `improved` with the non-empty bins on both sides of every new best threshold.
   template <class Improved>
   void scan(const double* histogram, const std::uint32_t* counts, std::size_t n_bins,
@@ -131,7 +157,7 @@ class SplitSearch {
       if (counts[bin] == 0) continue;
       ++n_filled_;
       if (n_left >= min_leaf_ && n_rows - n_left >= min_leaf_ && previous < n_bins &&
-          improves(best, sides.score())) {
+          sides.can_beat(best.score) && improves(best, sides.score())) {
         improved(previous, bin);
       }
       sides.move_bin(histogram + bin * width);

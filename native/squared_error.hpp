@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "target.hpp"
@@ -27,6 +28,7 @@ class SquaredError {
   std::size_t n_outputs() const { return 1; }
   static constexpr bool kMustGain = false;
   static constexpr bool kBinsAdd = false;
+  static constexpr bool kHasPairs = true;
 
   // Responses are centred within the node to keep precision in sums of squares.
   void enter(const std::uint32_t* rows, std::size_t n_rows) {
@@ -72,6 +74,12 @@ class SquaredError {
 
     void move_row(std::size_t i) { move(weights_[i], weights_[i] * centred_[i]); }
     void move_bin(const double* bin) { move(bin[0], bin[1]); }
+    // False: the score is certainly not above `best`. Cheaper than the score.
+    bool can_beat(double best) const {
+      const double right_sum = sum_ - left_sum_;
+      return quotients_can_beat(left_sum_ * left_sum_, left_total_, right_sum * right_sum,
+                                total_ - left_total_, best);
+    }
     double score() const {
       const double right_total = total_ - left_total_, right_sum = sum_ - left_sum_;
       if (left_total_ < min_side_ || right_total < min_side_ || !(right_total > 0.0)) {
@@ -96,6 +104,10 @@ class SquaredError {
   void add_to_bin(double* bin, std::size_t i) const {
     bin[0] += row_weights_[i];
     bin[1] += row_weights_[i] * centred_[i];
+  }
+  // A row's part of a bin.
+  std::pair<double, double> pair(std::size_t i) const {
+    return {row_weights_[i], row_weights_[i] * centred_[i]};
   }
   // Adds every row to the bin given by its code.
   void fill(const std::uint8_t* codes, std::size_t n_rows, double* bins) const {
@@ -137,6 +149,7 @@ class VectorSquaredError {
   std::size_t n_outputs() const { return k_; }
   static constexpr bool kMustGain = false;
   static constexpr bool kBinsAdd = false;
+  static constexpr bool kHasPairs = false;
 
   void enter(const std::uint32_t* rows, std::size_t n_rows) {
     total_ = 0.0;
@@ -192,6 +205,7 @@ class VectorSquaredError {
       left_total_ += bin[0];
       for (std::size_t c = 0; c < target_.k_; ++c) left_[c] += bin[1 + c];
     }
+    bool can_beat(double) const { return true; }
     double score() const {
       const double right_total = target_.total_ - left_total_;
       if (left_total_ < target_.min_side_ || right_total < target_.min_side_ ||

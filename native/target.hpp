@@ -23,6 +23,16 @@ struct NodeLabels {
   std::size_t at(std::size_t i) const { return rows ? rows[i] : i; }
 };
 
+// Whether left / left_total + right / right_total may exceed `best`, decided without divisions. The
+// slack is far above rounding errors, so that false is always right. A side without weight makes
+// the answer arbitrary; such splits have no score.
+inline bool quotients_can_beat(double left, double left_total, double right, double right_total,
+                               double best) {
+  constexpr double kSlack = 1e-9, kTiny = 1e-250;  // products below kTiny may have lost digits
+  const double needed = best * (left_total * right_total) * (1.0 - kSlack);
+  return !(needed > kTiny && left * right_total + right * left_total < needed);
+}
+
 // Whether a target's nodes have bounds that their children inherit: see monotone.hpp.
 template <class Target>
 inline constexpr bool kIsMonotone = false;

@@ -495,6 +495,28 @@ def test_a_source_more_does_not_change_the_random_numbers_of_the_others():
     np.testing.assert_array_equal(gradients(["forest", "kernel", "whitened"]), alone)
 
 
+def test_kernel_and_forest_share_a_forest_that_is_the_same_for_each_alone(monkeypatch):
+    table = Table.standardised(X.astype(np.float32), np.ones(len(X)))
+    target, grown = ClassTarget(y, 2), []
+    original = SOURCES["forest"]
+
+    def fit(*arguments):
+        grown.append(1)
+        return original(*arguments)
+
+    monkeypatch.setitem(SOURCES, "forest", fit)
+
+    def gradients(names, name):
+        fitted = fit_sources(names, table, target, 0, "test", 1)
+        assert list(fitted) == names
+        return fitted[name].gradients(table, target, 1)
+
+    alone = [gradients([name], name) for name in ("kernel", "forest")]
+    both = [gradients(["kernel", "forest"], name) for name in ("kernel", "forest")]
+    np.testing.assert_array_equal(both, alone)
+    assert len(grown) == 4
+
+
 def test_a_geometry_more_does_not_change_the_others():
     few = small(geometry=["linear", "sparse"]).fit(X, y).race_
     many = small(geometry=["linear", "sparse", "dense"]).fit(X, y).race_

@@ -101,8 +101,8 @@ class CanonicalCorrelationForestClassifier(ForestClassifierMixin, _CanonicalCorr
     As published: ceil(log2 d + 1) columns per node, directions from a bootstrap sample of the
     node's rows (the projection bootstrap), thresholds from all of them, every canonical component
     is searched, and trees are not grown on bootstrap samples. Differences: the criterion is Gini
-    impurity, as in random forests; trees average class shares instead of voting; and collinear
-    columns are handled by dropping small eigenvalues of the node's correlation matrix. Columns that
+    impurity, as in random forests; trees average class shares instead of voting; and a column that
+    depends linearly on those drawn before it is left out of the node's directions. Columns that
     are not numeric (see ``categorical_features``) are not part of directions: they are tried as
     plain axes in addition, their number given by ``max_features``.
 

@@ -263,7 +263,8 @@ def _spread_rows(Z: np.ndarray) -> np.ndarray:
 class KernelSource:
     """Closed-form gradients of a kernel machine whose metric is its own EJOP.
 
-    The first metric weighs the columns by the sensitivities of a small forest.
+    The first metric weighs the columns by the sensitivities of a small forest: the source "forest",
+    if it is given, or one of its own.
     """
 
     columns: np.ndarray
@@ -271,15 +272,19 @@ class KernelSource:
     machine: KernelMachine
 
     @classmethod
-    def fit(cls, table: Table, target: Target, rng, n_jobs) -> KernelSource:
-        weights = column_weights(forest_sensitivities(table, target, rng, n_jobs))
-        columns = np.sort(np.argsort(-weights, kind="stable")[:MAX_KERNEL_COLUMNS])
+    def fit(
+        cls, table: Table, target: Target, rng, n_jobs, forest: Source | None = None
+    ) -> KernelSource:
+        if forest is None:
+            forest = ForestSource.fit(table, target, rng, n_jobs)
         n_rows = int(np.clip(len(table.Z) // 3, *KERNEL_ROWS))
         some = np.arange(len(table.Z))
         if len(some) > n_rows:
             some = np.sort(rng.choice(len(some), n_rows, replace=False))
-        Z = table.Z[np.ix_(some, columns)] * weights[columns]
         part = target.only(some)
+        weights = column_weights(sensitivities_at(forest, table.only(some), part, n_jobs))
+        columns = np.sort(np.argsort(-weights, kind="stable")[:MAX_KERNEL_COLUMNS])
+        Z = table.Z[np.ix_(some, columns)] * weights[columns]
         rows = Rows(Z, part.indicators(), part.observed_outputs(), np.ones(len(Z)))
         return cls(columns, weights[columns], fit_machine(rows, KERNEL_CHOICE, n_rows, rng))
 
@@ -301,6 +306,11 @@ def forest_sensitivities(table: Table, target: Target, rng, n_jobs) -> np.ndarra
     if len(table.Z) > SENSITIVITY_ROWS:
         some = np.sort(rng.choice(len(table.Z), SENSITIVITY_ROWS, replace=False))
         table, target = table.only(some), target.only(some)
+    return sensitivities_at(source, table, target, n_jobs)
+
+
+def sensitivities_at(source: Source, table: Table, target: Target, n_jobs) -> np.ndarray:
+    """Return the mean squared derivatives of a source at these rows, by column."""
     slopes = source.gradients(table, target, n_jobs)
     return np.average(slopes**2, axis=0, weights=table.weights)
 
@@ -445,13 +455,23 @@ def fit_sources(
     dict
         The fitted sources, keyed by what was passed.
     """
-    fitted = {}
-    for number, source in enumerate(dict.fromkeys(sources)):
+    names, target = list(dict.fromkeys(sources)), comparable(target)
+    fitted: dict[Any, Source] = {}
+    if "forest" in names or "kernel" in names:
+        # One forest serves both, and is the same if only one of them is asked for.
+        rng = stream(seed, part, "forest")
+        fitted["forest"] = SOURCES["forest"](table, target, rng, n_jobs)
+    for number, source in enumerate(names):
+        if source == "forest":
+            continue
         own = not isinstance(source, str)
         rng = stream(seed, part, f"own source {number}" if own else source)
-        fit = source if own else SOURCES[source]
-        fitted[source] = fit(table, comparable(target), rng, n_jobs)
-    return fitted
+        if source == "kernel":
+            fitted[source] = KernelSource.fit(table, target, rng, n_jobs, fitted["forest"])
+        else:
+            fit = source if own else SOURCES[source]
+            fitted[source] = fit(table, target, rng, n_jobs)
+    return {source: fitted[source] for source in names}
 
 
 def comparable(target: Target) -> Target:

@@ -8,6 +8,7 @@ table, except for one pass at the end.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -28,6 +29,8 @@ from jarf._threads import one_blas_thread
 
 # Rows are compared with the machine's own in blocks of this many.
 BLOCK_ROWS = 1024
+# Several operations in turn work on blocks of at most this many values (256 KB of float64).
+CACHED_VALUES = 2**15
 # No square matrix of more columns is formed, nor one of more columns than there are rows.
 MAX_SQUARE = 2000
 
@@ -311,9 +314,22 @@ def solve_positive(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 def distances(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     """Return the Euclidean distances between the rows of two matrices."""
-    squared = (A * A).sum(axis=1)[:, None] + (B * B).sum(axis=1) - 2 * (A @ B.T)
-    np.maximum(squared, 0.0, out=squared)
-    return np.sqrt(squared, out=squared)
+    apart = A @ B.T
+    of_A, of_B = (A * A).sum(axis=1)[:, None], (B * B).sum(axis=1)
+    for rows in cached_blocks(apart):
+        part = apart[rows]
+        part *= 2.0
+        np.subtract(of_A[rows] + of_B, part, out=part)
+        np.maximum(part, 0.0, out=part)
+        np.sqrt(part, out=part)
+    return apart
+
+
+def cached_blocks(matrix: np.ndarray) -> Iterator[slice]:
+    """Yield blocks of rows so small that several operations on one find it in the cache."""
+    size = max(1, CACHED_VALUES // max(1, matrix.shape[1]))
+    for start in range(0, len(matrix), size):
+        yield slice(start, start + size)
 
 
 def metric_root(G: np.ndarray) -> np.ndarray | None:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jarf._threads import one_blas_thread
-from jarf.surrogate._kernel import distances, metric_root, solve_positive
+from jarf.surrogate._kernel import cached_blocks, distances, metric_root, solve_positive
 
 # Rows are compared with the anchors in blocks of this many.
 BLOCK_ROWS = 1024
@@ -109,7 +109,8 @@ class KernelMachine:
         slopes = np.empty(Z.shape)
         for block, apart in _far_apart(seen, self.anchors):
             pull = _pull(apart, h, self.kernel)
-            pull *= self.coefficients.T[output[block]]
+            for rows in cached_blocks(pull):
+                pull[rows] *= self.coefficients.T[output[block][rows]]
             slope = pull @ self.anchors - pull.sum(axis=1)[:, None] * seen[block]
             slopes[block] = slope if self.root is None else slope @ self.root.T
         return slopes
@@ -277,19 +278,31 @@ def _machines_of(
 
 def similarity(apart: np.ndarray, bandwidth: float, kernel: str) -> np.ndarray:
     """Return the kernel at these distances."""
-    if kernel == "laplace":
-        return np.exp(apart / -bandwidth)
-    steps = apart * (np.sqrt(3.0) / bandwidth)
-    return (1.0 + steps) * np.exp(-steps)
+    found = np.empty_like(apart)
+    for rows in cached_blocks(apart):
+        if kernel == "laplace":
+            np.exp(apart[rows] / -bandwidth, out=found[rows])
+            continue
+        steps = apart[rows] * (np.sqrt(3.0) / bandwidth)
+        np.exp(-steps, out=found[rows])
+        steps += 1.0
+        found[rows] *= steps
+    return found
 
 
 def _pull(apart: np.ndarray, bandwidth: float, kernel: str) -> np.ndarray:
     """Return the negative derivative of the kernel by the distance, divided by the distance."""
-    if kernel == "matern":
-        return np.exp(apart * (-np.sqrt(3.0) / bandwidth)) * (3.0 / bandwidth**2)
-    least = 1e-6 * bandwidth
-    pull = np.exp(apart / -bandwidth) / (np.maximum(apart, least) * bandwidth)
-    pull[apart < least] = 0.0  # an anchor does not pull at itself
+    pull = np.empty_like(apart)
+    for rows in cached_blocks(apart):
+        part = pull[rows]
+        if kernel == "matern":
+            np.exp(apart[rows] * (-np.sqrt(3.0) / bandwidth), out=part)
+            part *= 3.0 / bandwidth**2
+            continue
+        least = 1e-6 * bandwidth
+        np.exp(apart[rows] / -bandwidth, out=part)
+        part /= np.maximum(apart[rows], least) * bandwidth
+        part[apart[rows] < least] = 0.0  # an anchor does not pull at itself
     return pull
 
 

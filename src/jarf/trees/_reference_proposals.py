@@ -65,7 +65,6 @@ class FeaturePool:
     def __init__(self, n_features: int, chances: np.ndarray | None = None) -> None:
         self.order = list(range(n_features))
         self.chances = [] if chances is None else chances.tolist()
-        self.cumulated = np.cumsum(self.chances).tolist()
         self.n_constant = self.front = 0
 
     def begin(self, n_constant: int) -> None:
@@ -104,23 +103,23 @@ class FeaturePool:
         self.order[a], self.order[b] = self.order[b], self.order[a]
 
     def _draw_by_chance(self, rng: Rng) -> int:
-        for _ in range(16):
-            mark = rng.uniform() * self.cumulated[-1]
-            feature = min(bisect_right(self.cumulated, mark), len(self.cumulated) - 1)
-            if self.order.index(feature) >= self.front and self.chances[feature] > 0:
-                return feature
-        rest = self.order[self.front :]
-        left = 0.0
-        for feature in rest:
-            left += self.chances[feature]
-        mark, last = rng.uniform() * left, -1
-        for feature in rest:
-            if self.chances[feature] > 0:
-                last = feature
-                mark -= self.chances[feature]
-                if mark < 0:
-                    break
-        return last
+        """Descend a binary tree of the chances of features that are left."""
+        left = set(self.order[self.front :])
+        sums = [chance if j in left else 0.0 for j, chance in enumerate(self.chances)]
+        sums += [0.0] * (2 ** math.ceil(math.log2(len(sums))) - len(sums))
+        levels = [sums]
+        while len(levels[0]) > 1:
+            below = levels[0]
+            levels.insert(0, [below[i] + below[i + 1] for i in range(0, len(below), 2)])
+        mark, at = rng.uniform() * levels[0][0], 0
+        if not levels[0][0] > 0:
+            return -1
+        for level in levels[1:]:
+            at *= 2
+            if mark >= level[at] and level[at + 1] > 0:
+                mark -= level[at]
+                at += 1
+        return at
 
 
 class Axes:
@@ -305,24 +304,23 @@ class CanonicalCorrelation:
         links, n_components = self._links(node, rows, roots, x)
         if n_components == 0:
             return None
-        correlations = _sum(x[:, :, None] * x[:, None, :])
-        spectrum, vectors, _ = dsyev(correlations)
-        kept = spectrum > 1e-8 * spectrum[-1]
-        basis = (vectors.T / np.sqrt(np.where(kept, spectrum, 1.0))[:, None])[kept]
-        whitened = _sum(links.T[:, :, None] * basis.T[:, None, :])
+        kept, factor = _cholesky(_sum(x[:, :, None] * x[:, None, :]))
+        rank = len(kept)
+        whitened = np.array([_forward(factor, link[kept]) for link in links])
         if n_components == 1:  # links of rank one: any of them is the component
             squares = [_sum(row * row) for row in whitened]
-            spectrum, vectors = np.ones(len(basis)), np.zeros((len(basis), len(basis)))
+            spectrum, vectors = np.ones(rank), np.zeros((rank, rank))
             vectors[:, -1] = whitened[int(np.argmax(squares))]
         else:
             between = _sum(whitened[:, :, None] * whitened[:, None, :])
             spectrum, vectors, _ = dsyev(between)
         components = []
-        for r in range(min(n_components, len(basis), self.max_components or len(basis))):
-            at = len(basis) - 1 - r
+        for r in range(min(n_components, rank, self.max_components or rank)):
+            at = rank - 1 - r
             if r > 0 and not spectrum[at] > 1e-10 * spectrum[-1]:
                 break
-            loadings = _sum(vectors[:, at, None] * basis)
+            loadings = np.zeros(x.shape[1])
+            loadings[kept] = _backward(factor, vectors[:, at])
             scale = deviations * np.sqrt(_sum(loadings * loadings))
             fine = varies & (scale > 0)
             component = np.where(fine, loadings / np.where(fine, scale, 1.0), 0.0)
@@ -495,6 +493,41 @@ class Sequence:
 
     def memory(self) -> int:
         return self.parts[0].memory()
+
+
+def _cholesky(matrix: np.ndarray) -> tuple[list[int], np.ndarray]:
+    """Return independent columns of a correlation matrix and their lower triangular factor."""
+    kept: list[int] = []
+    factor = np.zeros(matrix.shape)
+    for j in range(len(matrix)):
+        row, pivot = factor[len(kept)], matrix[j, j]
+        row[: len(kept)] = _forward(factor[: len(kept)], matrix[j, kept])
+        for entry in row[: len(kept)]:
+            pivot -= entry * entry
+        if pivot > 1e-8:
+            row[len(kept)] = math.sqrt(pivot)
+            kept.append(j)
+    return kept, factor[: len(kept), : len(kept)]
+
+
+def _forward(factor: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Solve ``factor @ solution = right``, term by term."""
+    solution = np.array(right)
+    for r in range(len(factor)):
+        for q in range(r):
+            solution[r] -= factor[r, q] * solution[q]
+        solution[r] /= factor[r, r]
+    return solution
+
+
+def _backward(factor: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Solve ``factor.T @ solution = right``, term by term."""
+    solution = np.array(right)
+    for r in reversed(range(len(factor))):
+        for q in range(r + 1, len(factor)):
+            solution[r] -= factor[q, r] * solution[q]
+        solution[r] /= factor[r, r]
+    return solution
 
 
 def _sum(array: np.ndarray) -> Any:
