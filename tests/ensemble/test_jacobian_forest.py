@@ -295,8 +295,8 @@ def test_the_race_says_from_how_many_rows_on_nodes_are_split():
 
 def test_a_warm_start_keeps_its_limit():
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(600, 4))
-    forest = JacobianForestRegressor(10, random_state=0).fit(X, X[:, 0] + 3 * rng.normal(size=600))
+    X = rng.normal(size=(900, 4))
+    forest = JacobianForestRegressor(10, random_state=0).fit(X, X[:, 0] + 3 * rng.normal(size=900))
     chosen = forest.min_samples_split_
     assert chosen > 2
     forest.set_params(n_estimators=20, warm_start=True).fit(X, X[:, 0])

@@ -126,3 +126,12 @@ def test_sums_of_rounded_values_do_not_depend_on_the_order():
     sums = {float(np.cumsum(rng.permutation(repeated))[-1]) for _ in range(5)}
     assert sums == {math.fsum(weights * found[:, 0])}
     np.testing.assert_array_equal(rounded(0 * values, weights), 0 * values)
+
+
+@pytest.mark.parametrize("name", ["mixed", "recursive", "focused"])
+def test_large_tables_have_gradients_at_some_rows(name, monkeypatch):
+    monkeypatch.setattr("jarf.ensemble._jacobian_growth.GRADIENT_ROWS", 50)
+    run = start(name)
+    assert run.rows.gradients.is_sampled
+    run.advance(60)  # with "recursive", the model's own gradients at all rows join them
+    assert run.training_loss() < start(name).training_loss()

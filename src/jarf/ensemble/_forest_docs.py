@@ -134,7 +134,7 @@ geometry : {"auto", "fast", ...}, Cycle, Geometry or list, default="auto"
     and plain axes.
 surrogate_rows : int or None, default=50_000
     Surrogates see at most this many random rows (and one of every class); None: all. Gradients
-    are taken at every row.
+    are taken at every row, or at a random part of more than 8,000 rows.
 categorical_features : "from_dtype", None or array-like, default="from_dtype"
     Columns that are categories: those of text or category type in a DataFrame, none, or names,
     indices or a mask. Categories are never part of an oblique direction. A category of up to 50

@@ -146,10 +146,10 @@ class LearningRows:
         target: Target,
         n_jobs: int | None,
     ) -> LearningRows:
-        """Standardise and bin the rows, and differentiate fitted surrogates at them."""
+        """Standardise and bin the rows; differentiate fitted surrogates at them, or some of them."""
         X = np.asfortranarray(X)
         table = Table.standardised(X, weights, is_number)
-        gradients = Gradients.at(sources, table, target, n_jobs)
+        gradients = Gradients.sampled(sources, table.only, weights, target, n_jobs)
         return cls(X, y, weights, table, make_columns(X, n_jobs), gradients)
 
 
