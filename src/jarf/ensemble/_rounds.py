@@ -146,7 +146,7 @@ class LearningRows:
         target: Target,
         n_jobs: int | None,
     ) -> LearningRows:
-        """Standardise and bin the rows; differentiate fitted surrogates at them, or some of them."""
+        """Standardise and bin the rows; differentiate surrogates at them, or at some of them."""
         X = np.asfortranarray(X)
         table = Table.standardised(X, weights, is_number)
         gradients = Gradients.sampled(sources, table.only, weights, target, n_jobs)
