@@ -293,16 +293,18 @@ def test_early_stopping_finds_the_number_of_rounds():
     assert not hasattr(model, "race_")
 
 
-def test_long_runs_learn_faster_in_fewer_rounds(monkeypatch):
+def test_fast_long_runs_learn_faster_in_fewer_rounds(monkeypatch):
     y = SCORE + np.random.default_rng(0).normal(size=len(X))
     slow = JacobianBoostingRegressor(geometry="axes", learning_rate=0.03, random_state=0)
     slow.fit(X, y)
     assert slow.learning_rate_ == 0.03
-    model = JacobianBoostingRegressor(geometry="axes", random_state=0)
+    model = JacobianBoostingRegressor(geometry="axes", learning_rate="fast", random_state=0)
     same = clone(model).fit(X, y)
     assert same.learning_rate_ == 0.03
     assert same.n_iter_ == slow.n_iter_
     monkeypatch.setattr(boosting, "MANY_ROUNDS", slow.n_iter_ / 2)
+    same.set_params(learning_rate="auto").fit(X, y)
+    assert (same.learning_rate_, same.n_iter_) == (0.03, slow.n_iter_)
     model.fit(X, y)
     np.testing.assert_array_equal(model.validation_score_, slow.validation_score_)
     assert model.n_iter_ == pytest.approx(slow.n_iter_ / 2, abs=1)

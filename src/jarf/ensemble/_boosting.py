@@ -59,8 +59,8 @@ FOLDS = {0: 5, 500: 3}
 # On held-out rows, the race multiplies the learning rate by at most this factor, up to this rate,
 # and divides the number of rounds by the same factor. The final model uses the original rate.
 COARSE, COARSE_RATE = 3.0, 0.1
-# The rate of learning_rate="auto". If early stopping asks for more than MANY_ROUNDS rounds, the
-# final model's rate is raised, at most to that of the race, and it runs fewer rounds.
+# The rate of learning_rate="auto". With "fast", if early stopping asks for more than MANY_ROUNDS
+# rounds, the final model's rate is raised, at most to that of the race, and it runs fewer rounds.
 AUTO_RATE, MANY_ROUNDS = 0.03, 1000
 # Attributes that only early stopping sets.
 _FROM_HELD_OUT = ("validation_score_", "validation_rows_", "validation_predictions_")
@@ -94,7 +94,10 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
     race_: RaceResult
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
-        "learning_rate": [StrOptions({"auto"}), Interval(Real, 0.0, None, closed="neither")],
+        "learning_rate": [
+            StrOptions({"auto", "fast"}),
+            Interval(Real, 0.0, None, closed="neither"),
+        ],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "max_leaf_nodes": [Interval(Integral, 2, None, closed="left"), None],
         "max_depth": [Interval(Integral, 1, None, closed="left"), None],
@@ -252,7 +255,7 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
         self.validation_score_ = -chosen.losses
         self.validation_rows_, self.validation_predictions_ = chosen.rows, held_out.means
         n_rounds = MORE_ROUNDS * self._coarse() * chosen.n_rounds
-        if self.learning_rate == "auto":
+        if self.learning_rate == "fast":
             faster = min(self._coarse(), max(1.0, n_rounds / MANY_ROUNDS))
             self.learning_rate_ = faster * AUTO_RATE
             n_rounds /= faster

@@ -30,7 +30,11 @@ from jarf.trees import stream
 # Named members: classifier, regressor, and the parameters set by the ensemble.
 NAMED: dict[str, tuple[Any, Any, dict[str, Any]]] = {
     "forest": (JacobianForestClassifier, JacobianForestRegressor, {"calibrate": False}),
-    "boosting": (JacobianBoostingClassifier, JacobianBoostingRegressor, {"calibrate": False}),
+    "boosting": (
+        JacobianBoostingClassifier,
+        JacobianBoostingRegressor,
+        {"calibrate": False, "learning_rate": "fast"},
+    ),
     "kernel": (JacobianKernelClassifier, JacobianKernelRegressor, {"calibrate": False}),
 }
 # Number of trees of the forests that predict held-out rows.

@@ -101,11 +101,11 @@ feature_names_in_ : ndarray of shape (n_features,)
     Their names, where X had names."""
 
 _BOOSTING = """\
-learning_rate : float or "auto", default="auto"
+learning_rate : float, "auto" or "fast", default="auto"
     Factor of the leaf values of each tree. The search for the number of rounds on held-out rows
     uses a rate up to three times as large (at most 0.1) and as many times fewer rounds. "auto" is
-    0.03; if early stopping asks for more than 1,000 rounds, it is up to 0.09 and there are as many
-    times fewer rounds.
+    0.03. So is "fast", but if early stopping asks for more than 1,000 rounds, the rate is up to
+    0.09 and there are as many times fewer rounds.
 max_iter : int, default=3000
     Maximum number of rounds; early stopping finds the number on held-out rows.
 max_leaf_nodes : int or None, default=16
