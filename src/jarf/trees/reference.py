@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jarf.trees._forest import NODE
+from jarf.trees._reference_canonical import CanonicalCorrelation
 from jarf.trees._reference_proposals import (
     Axes,
-    CanonicalCorrelation,
     GradientDraws,
     Gradients,
     LargeNodes,
