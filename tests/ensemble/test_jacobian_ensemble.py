@@ -22,7 +22,14 @@ from jarf._progress import Stages
 from jarf.ensemble import EnsembleReport
 from jarf.ensemble._blending import greedy_weights, log_losses, squared_errors
 from jarf.ensemble._ensemble_fit import Clock, Decision, blend
-from jarf.ensemble._ensemble_members import Task, lighter, make_members, with_fewer_trees
+from jarf.ensemble._ensemble_members import (
+    Member,
+    Task,
+    for_weight,
+    lighter,
+    make_members,
+    with_fewer_trees,
+)
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(400, 4))
@@ -341,7 +348,7 @@ def test_lighter_copies_keep_decisions(fitted):
         if name == "forest":
             assert light.geometry.rounds == model.geometries_
             assert light.n_estimators == model.n_estimators
-            assert with_fewer_trees(light).n_estimators == 100
+            assert with_fewer_trees(light).n_estimators == 60
             again = light.fit(X[:100], Y[:100])
             np.testing.assert_array_equal(again.predict(X), model.predict(X))
         else:
@@ -354,6 +361,49 @@ def test_lighter_copies_keep_decisions(fitted):
     assert with_fewer_trees(light) is light
     dummy = DummyClassifier()
     assert type(lighter(dummy)) is DummyClassifier
+
+
+def test_a_small_weight_makes_members_cheaper():
+    forest, boosting = (
+        member.model for member in make_members(["forest", "boosting"], False, 100, "from_dtype")
+    )
+    found = [for_weight(forest, weight).n_estimators for weight in (1.0, 0.5, 0.1)]
+    assert found == [forest.n_estimators, forest.n_estimators // 2, 50]
+    assert for_weight(forest.set_params(n_estimators=10), 0.1).n_estimators == 10
+    boosting.set_params(learning_rate=0.03, max_iter=900)
+    steps = [for_weight(boosting, weight) for weight in (0.5, 0.25, 0.05)]
+    assert [model.max_iter for model in steps] == [900, 450, 300]
+    np.testing.assert_allclose([model.learning_rate for model in steps], [0.03, 0.06, 0.09])
+    dummy = DummyRegressor()
+    assert for_weight(dummy, 0.1) is dummy
+
+
+@pytest.mark.parametrize("name", ["forest", "boosting"])
+def test_a_single_member_equals_the_model_alone(name):
+    ensemble = JacobianEnsembleRegressor([name], random_state=0).fit(X, Y)
+    inside = ensemble.members_[name]
+    [member] = make_members([name], False, len(X), "from_dtype")
+    alone = member.model.set_params(random_state=inside.random_state).fit(X, Y)
+    np.testing.assert_array_equal(inside.predict(X), alone.predict(X))
+    assert inside.race_.winners == alone.race_.winners
+    if name == "boosting":
+        assert inside.n_iter_ == alone.n_iter_
+        np.testing.assert_array_equal(inside.validation_score_, alone.validation_score_)
+
+
+@pytest.mark.parametrize(("share", "dropped"), [(1.5, True), (0.5, False)])
+def test_a_preview_drops_a_member_whose_errors_go_with_those_of_the_others(share, dropped):
+    task, split = Task(X, Y, None, 0), (np.arange(200, 400), np.arange(200))
+    noise = np.random.default_rng(1).normal(size=(200, 1))
+    others = [Member(name, DummyRegressor(), means=task.observed[:200] + noise) for name in "ab"]
+
+    class Previewed(Member):
+        def preview(self, *args):
+            return task.observed[:200] + share * noise
+
+    last = Previewed("c", DummyRegressor())
+    decision = Decision([*others, last], task, [split], 0, None, Clock(None))
+    assert decision._cannot_win(last) is dropped
 
 
 def test_report_without_scores():

@@ -88,6 +88,12 @@ class BaggedForest(TreeEnsemble, metaclass=ABCMeta):
         self : object
         """
         more = self.warm_start and hasattr(self, "forest_")
+        X, y, weights = self._encoded(X, y, sample_weight, reset=not more)
+        self._fit_encoded(X, y, self._read_target(y), weights, more)
+        return self
+
+    def _encoded(self, X: Any, y: Any, sample_weight: Any, reset: bool = True):
+        """Return the float matrix that ``table_`` makes, the checked target and the weights."""
         X, y = fit_table(
             self,
             X,
@@ -97,24 +103,20 @@ class BaggedForest(TreeEnsemble, metaclass=ABCMeta):
             dtype=np.float32,
             order="F",
             sample_weight=sample_weight,
-            reset=not more,
+            reset=reset,
         )
-        weights = self._row_weights(X, y, sample_weight)
-        self._fit_encoded(X, y, self._read_target(y), weights, more)
-        return self
+        return X, y, self._row_weights(X, y, sample_weight)
 
     def _fit_encoded(self, X, y, target: Target, weights: np.ndarray, more: bool) -> None:
         """Fit to the float matrix that ``table_`` made."""
         used = weights > 0
         seeds = self._begin(X.shape[1], target, more)
         stages = Stages(type(self).__name__, self.verbose)
-        self._grow(*_only(used, X, weights), target.only(used), seeds, stages)
+        self._grow(*only_used(used, X, weights), target.only(used), seeds, stages)
         self.stage_times_ = stages.times
 
     def _grow(self, X, weights, target: Target, seeds: np.ndarray, stages: Stages) -> None:
-        rng = check_random_state(self.random_state)
-        rows = learning_rows(len(X), self._learning_rows, rng, target.first_rows)
-        some = slice(None) if rows is None else rows
+        some = self._rows_to_learn(target)
         growth = self._learn(X[some], weights[some], target.only(some), stages)
         context = None
         if growth.needs_context:
@@ -126,6 +128,12 @@ class BaggedForest(TreeEnsemble, metaclass=ABCMeta):
             )
         del growth, context
         self.forest_ = self.forest_.extended(trees, empty=True)
+
+    def _rows_to_learn(self, target: Target) -> Any:
+        """Return the rows that ``_growth`` sees."""
+        rng = check_random_state(self.random_state)
+        rows = learning_rows(target.n_rows, self._learning_rows, rng, target.first_rows)
+        return slice(None) if rows is None else rows
 
     def _learn(self, X, weights, target: Target, stages: Stages) -> Growth:
         self.feature_scales_ = column_std(X)
@@ -275,7 +283,9 @@ class BootstrapForest(BaggedForest):
     def _keep_out_of_bag(self, means: np.ndarray, y: np.ndarray, known: np.ndarray) -> None: ...
 
 
-def _only(used: np.ndarray, X: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def only_used(
+    used: np.ndarray, X: np.ndarray, weights: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Drop rows with zero weight, without a copy if there are none."""
     return (X, weights) if used.all() else (np.asfortranarray(X[used]), weights[used])
 

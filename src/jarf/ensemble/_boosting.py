@@ -139,8 +139,18 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
         -------
         self : object
         """
-        refuse_dask(self, X=X, y=y, sample_weight=sample_weight)
         more = self.warm_start and hasattr(self, "forest_")
+        X, y, weights, used = self._encoded(X, y, sample_weight, more)
+        stages = Stages(type(self).__name__, self.verbose)
+        seed = self._draw_seed()
+        n_rounds = 0 if more else self._decide(X, y, weights, used, seed, stages)
+        self._boost(X, y, weights, n_rounds, more, seed, stages)
+        self.stage_times_ = stages.times
+        return self
+
+    def _encoded(self, X: Any, y: Any, sample_weight: Any, more: bool = False):
+        """Return the rows of positive weight: matrix, target, weights and numbers."""
+        refuse_dask(self, X=X, y=y, sample_weight=sample_weight)
         X, y = fit_table(
             self,
             X,
@@ -153,17 +163,12 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
             reset=not more,
         )
         weights = self._row_weights(X, y, sample_weight)
-        used = weights > 0
         self.monotonic_cst_ = self._signs()
         y = self._read_target(y, weights, more)
-        if not used.all():
+        used = np.flatnonzero(weights)
+        if len(used) < len(X):
             X, y, weights = np.asfortranarray(X[used]), y[used], weights[used]
-        stages = Stages(type(self).__name__, self.verbose)
-        self._boost(X, y, weights, more, stages)
-        if not more and hasattr(self, "validation_rows_"):
-            self.validation_rows_ = [np.flatnonzero(used)[rows] for rows in self.validation_rows_]
-        self.stage_times_ = stages.times
-        return self
+        return X, y, weights, used
 
     @abstractmethod
     def _read_target(self, y: np.ndarray, weights: np.ndarray, more: bool) -> np.ndarray:
@@ -178,12 +183,20 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
         """The number of classes; 0 in regression."""
         return 0
 
-    def _boost(self, X, y, weights, more: bool, stages: Stages) -> None:
-        seed = check_random_state(self.random_state).randint(2**31 - 1)
+    def _draw_seed(self) -> int:
+        return check_random_state(self.random_state).randint(2**31 - 1)
+
+    def _decide(self, X, y, weights, used: np.ndarray, seed: int, stages: Stages) -> int:
+        """Make the decisions on held-out rows; return the number of rounds."""
+        self.learning_rate_ = self._rate()
+        n_rounds = self._choose(X, y, weights, seed, stages)
+        if hasattr(self, "validation_rows_"):
+            self.validation_rows_ = [used[rows] for rows in self.validation_rows_]
+        return n_rounds
+
+    def _boost(self, X, y, weights, n_rounds: int, more: bool, seed: int, stages: Stages) -> None:
         if not more:
-            self.learning_rate_ = self._rate()
             self.feature_scales_ = column_std(X)
-            n_rounds = self._choose(X, y, weights, seed, stages)
         with stages.stage("surrogates"):
             rows = self._prepare(X, y, weights, [self.geometry_], seed, "final")
         n_threads = threads_with_room(self.n_jobs)
@@ -416,3 +429,28 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
         """Yield the predictions after every round."""
         X = self._rows(X)
         yield from self.forest_.staged(X, self.n_jobs)
+
+
+@fit_context(prefer_skip_nested_validation=True)
+def hold_boosting_race(
+    booster: JacobianBoosting, X: Any, y: Any, sample_weight: Any = None
+) -> JacobianBoosting:
+    """Make the decisions of ``fit`` on held-out rows, without growing the final trees.
+
+    Parameters
+    ----------
+    booster : JacobianBoosting
+        Not fitted.
+    X, y, sample_weight :
+        As for ``fit``.
+
+    Returns
+    -------
+    JacobianBoosting
+        With ``geometry_``, ``learning_rate_``, ``n_iter_`` and what was learned about the held-out
+        rows.
+    """
+    X, y, weights, used = booster._encoded(X, y, sample_weight)
+    stages = Stages(type(booster).__name__, booster.verbose)
+    booster.n_iter_ = booster._decide(X, y, weights, used, booster._draw_seed(), stages)
+    return booster

@@ -11,11 +11,16 @@ import numpy as np
 from sklearn.base import clone
 
 from jarf._sklearn import is_classifier, rows_of
-from jarf.ensemble._boosting import JacobianBoosting
+from jarf.ensemble._boosting import (
+    AUTO_RATE,
+    COARSE,
+    JacobianBoosting,
+    hold_boosting_race,
+)
 from jarf.ensemble._calibration import Calibration
-from jarf.ensemble._cross_fit import Split
+from jarf.ensemble._cross_fit import N_TREES, Split
 from jarf.ensemble._cycles import Cycle
-from jarf.ensemble._jacobian_base import JacobianForest
+from jarf.ensemble._jacobian_base import JacobianForest, hold_race
 from jarf.ensemble._jacobian_boosting import JacobianBoostingClassifier, JacobianBoostingRegressor
 from jarf.ensemble._jacobian_forest import JacobianForestClassifier, JacobianForestRegressor
 from jarf.ensemble._kernel_machine import (
@@ -24,7 +29,7 @@ from jarf.ensemble._kernel_machine import (
     JacobianKernelClassifier,
     JacobianKernelRegressor,
 )
-from jarf.surrogate import fit_copy
+from jarf.surrogate import fit_copy, seeded_copy
 from jarf.trees import stream
 
 # Named members: classifier, regressor, and the parameters set by the ensemble.
@@ -37,8 +42,12 @@ NAMED: dict[str, tuple[Any, Any, dict[str, Any]]] = {
     ),
     "kernel": (JacobianKernelClassifier, JacobianKernelRegressor, {"calibrate": False}),
 }
-# Number of trees of the forests that predict held-out rows.
-N_TREES = 100
+# A final forest has at least this many trees, whatever its weight.
+LEAST_TREES = 50
+# A final booster of at least this weight takes steps as small as it would alone.
+FINE_FROM = 0.5
+# Attributes of a model that only made decisions, which the final model takes over.
+_DECISIONS = ("race_", "validation_score_", "validation_rows_", "validation_predictions_")
 # A kernel machine that would learn from more than twice as many rows is previewed on this many.
 PREVIEW_ROWS = 1000
 _KERNELS = (JacobianKernelClassifier, JacobianKernelRegressor)
@@ -111,10 +120,14 @@ class Member:
     name : str
     model : estimator
         The unfitted model.
+    is_named : bool, default=False
+        Whether it is one of ours that was asked for by name.
     """
 
     name: str
     model: Any
+    is_named: bool = False
+    decided: Any = None
     fitted: Any = None
     light: Any = None
     calibration: Calibration | None = None
@@ -127,10 +140,24 @@ class Member:
         """Return a copy of the model, fitted to the rows of a task."""
         return self._timed(self.model, task, seed, n_jobs)
 
-    def fit_all(self, task: Task, seed: int, n_jobs: int | None) -> None:
-        """Fit the final model to all rows, with the decisions made on learning rows, if any."""
+    def decide(self, task: Task, seed: int, n_jobs: int | None) -> None:
+        """Hold the race of a forest or a booster among all rows; later fits reuse its decisions."""
+        start = time.perf_counter()
+        model = seeded_copy(self.model, random_state=np.random.RandomState(seed), n_jobs=n_jobs)
+        hold: Any = hold_race if isinstance(model, JacobianForest) else hold_boosting_race
+        self.decided = hold(model, task.X, task.y, task.weights)
+        self.light = lighter(self.decided)
+        self.seconds += time.perf_counter() - start
+
+    def fit_all(self, task: Task, seed: int, n_jobs: int | None, weight: float = 1.0) -> None:
+        """Fit the final model to all rows, with earlier decisions, if any."""
         model = self.model if self.light is None else self.light
+        if self.is_named:
+            model = for_weight(model, weight)
         self.fitted = self._timed(model, task, seed, n_jobs)
+        for name in _DECISIONS:
+            if hasattr(self.decided, name):
+                setattr(self.fitted, name, getattr(self.decided, name))
 
     def preview(self, task: Task, split: Split, seed: int, n_jobs: int | None) -> np.ndarray | None:
         """Predict the scored rows of a split with a kernel machine of few learning rows.
@@ -151,13 +178,13 @@ class Member:
     ) -> None:
         """Predict the scored rows of every split with a model fitted to its learning rows.
 
-        Later fits reuse the decisions of the first one. A forest is fitted to all rows first: its
-        race chooses better among all rows than among those of one split.
+        Later fits reuse the decisions of the first one. A forest decides among all rows first: its
+        race chooses better among them than among those of one split.
         """
-        if self.fitted is None and isinstance(self.model, JacobianForest):
-            self.fit_all(task, seed, n_jobs)
         if self.fitted is not None:
             self.light = lighter(self.fitted)
+        elif isinstance(self.model, JacobianForest):
+            self.decide(task, seed, n_jobs)
         means: list[np.ndarray] = []
         spreads: list[Any] = []
         for learn, score in splits:
@@ -196,9 +223,10 @@ class Member:
 
         Boosting held these rows out to choose its geometry and its number of rounds.
         """
-        folds = getattr(self.fitted, "validation_rows_", [])
+        model = self.decided if self.fitted is None else self.fitted
+        folds = getattr(model, "validation_rows_", [])
         if folds:
-            self.means = self.fitted.validation_predictions_
+            self.means = model.validation_predictions_
         return [(np.setdiff1d(np.arange(n_rows), rows), rows) for rows in folds]
 
     @property
@@ -257,6 +285,24 @@ def lighter(model: Any) -> Any:
     return copy
 
 
+def for_weight(model: Any, weight: float) -> Any:
+    """Return a copy that costs less if its weight in the ensemble is small.
+
+    A forest gets trees in proportion to its weight, so that the mean of fewer trees adds no more
+    noise than the whole forest would alone; a booster takes larger steps.
+    """
+    if isinstance(model, JacobianForest):
+        n_trees = max(LEAST_TREES, int(np.ceil(weight * model.n_estimators)))
+        return clone(model).set_params(n_estimators=min(model.n_estimators, n_trees))
+    if isinstance(model, JacobianBoosting) and not isinstance(model.learning_rate, str):
+        faster = min(COARSE * AUTO_RATE / model.learning_rate, max(1.0, FINE_FROM / weight))
+        return clone(model).set_params(
+            learning_rate=faster * model.learning_rate,
+            max_iter=max(1, round(model.max_iter / faster)),
+        )
+    return model
+
+
 def with_fewer_trees(model: Any) -> Any:
     """Return a copy of a forest for held-out rows; other models are returned as they are."""
     if not isinstance(model, JacobianForest) or model.n_estimators <= N_TREES:
@@ -287,7 +333,7 @@ def make_members(
             classifier, regressor, params = NAMED[item]
             made = classifier if classifies else regressor
             model = made(categorical_features=categorical_features, **params)
-            members.append(Member(item, model))
+            members.append(Member(item, model, is_named=True))
             if item == "kernel" and n_rows > MAX_ROWS:
                 members[-1].outcome = f"not tried: more than {MAX_ROWS:,} rows"
         elif isinstance(item, tuple | list) and len(item) == 2 and isinstance(item[0], str):

@@ -11,8 +11,8 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from jarf._progress import Stages
-from jarf._sklearn import Interval, StrOptions
-from jarf.ensemble._bagged import BaggedForest
+from jarf._sklearn import Interval, StrOptions, fit_context
+from jarf.ensemble._bagged import BaggedForest, only_used
 from jarf.ensemble._cross_fit import N_TREES, HeldOut, Predicted, gather, held_out_splits
 from jarf.ensemble._cycles import OWN, Cycle
 from jarf.ensemble._geometries import GEOMETRIES, PLAIN, Geometry
@@ -59,16 +59,18 @@ class JacobianForest(BaggedForest):
 
     def _growth(self, X, weights, target: Target, stages: Stages) -> Growth:
         """Hold the race and fit the winner's surrogates."""
-        table = Table.standardised(X, weights, ~self._plain_axes)
-        seed = check_random_state(self.random_state).randint(2**31 - 1)
-        course = Course(X, table, target, self._sizes(table), seed, self.n_jobs)
+        course = self._course(X, weights, target)
         self._hold_out(course, self._choose(course, stages), stages)  # then the race is freed
         with stages.stage("surrogates"):
-            needed = needed_sources(self.geometries_)
-            fitted = fit_sources(needed, table, target, seed, "final", self.n_jobs)
-        return JacobianGrowth(
-            self._chosen_rules(), self.geometries_, course.sizes, fitted, table.only(slice(0))
-        )
+            needed, rows = needed_sources(self.geometries_), (course.table, target)
+            fitted = fit_sources(needed, *rows, course.seed, "final", self.n_jobs)
+        columns = course.table.only(slice(0))
+        return JacobianGrowth(self._chosen_rules(), self.geometries_, course.sizes, fitted, columns)
+
+    def _course(self, X, weights, target: Target) -> Course:
+        table = Table.standardised(X, weights, ~self._plain_axes)
+        seed = check_random_state(self.random_state).randint(2**31 - 1)
+        return Course(X, table, target, self._sizes(table), seed, self.n_jobs)
 
     def _chosen_rules(self) -> Rules:
         return self._rules(min_samples_split=self.min_samples_split_)
@@ -200,3 +202,30 @@ class JacobianForest(BaggedForest):
         ]
         pilots = {g.name: [track.pilot(rules, g) for track in tracks] for g in geometries}
         return Raced(tracks, pilots) if tracks else None
+
+
+@fit_context(prefer_skip_nested_validation=True)
+def hold_race(forest: JacobianForest, X: Any, y: Any, sample_weight: Any = None) -> JacobianForest:
+    """Make the decisions of ``fit`` on held-out rows, without growing the forest.
+
+    Parameters
+    ----------
+    forest : JacobianForest
+        Not fitted.
+    X, y, sample_weight :
+        As for ``fit``.
+
+    Returns
+    -------
+    JacobianForest
+        With ``geometries_``, ``min_samples_split_`` and, if there was a race, ``race_``.
+    """
+    X, y, weights = forest._encoded(X, y, sample_weight)
+    used = weights > 0
+    target = forest._read_target(y).only(used)
+    X, weights = only_used(used, X, weights)
+    forest._begin(X.shape[1], target, more=False)
+    some = forest._rows_to_learn(target)
+    course = forest._course(X[some], weights[some], target.only(some))
+    forest._choose(course, Stages(type(forest).__name__, forest.verbose))
+    return forest

@@ -168,11 +168,13 @@ class JacobianEnsembleClassifier(SetMixin, ClassifierMixin, JacobianEnsemble):
     """Weighted mean of a Jacobian forest, a Jacobian booster and a kernel machine.
 
     All three use gradients, for splits or for distances, and each is best on different tables. The
-    members are fitted to all rows. Copies fitted to a part of the rows predict the held-out rows (4
-    folds below 2,000 rows, otherwise one held-out quarter). These predictions determine each
-    member's temperature and the weights (greedy selection by log loss). A member that does not
-    reduce the loss gets weight zero and is not kept. The same rows calibrate the probabilities of
-    the ensemble and the sets of ``predict_set``.
+    members are first fitted to a part of the rows and predict the others: the rows that the booster
+    held out, or without a booster 4 folds below 2,000 rows, otherwise a quarter. These predictions
+    determine each member's temperature and the weights (greedy selection by log loss). A member
+    that does not reduce the loss gets weight zero and is not kept. The others are then fitted to
+    all rows: the forest with trees in proportion to its weight, the booster with larger steps if
+    its weight is small. The held-out rows also calibrate the probabilities of the ensemble and the
+    sets of ``predict_set``.
 
     Parameters
     ----------

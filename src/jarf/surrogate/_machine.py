@@ -185,15 +185,15 @@ def solve_inducing(rows: Rows, anchors: np.ndarray, root, choice: Choice) -> Ker
     inner = distances(held, held)
     h = choice.bandwidth * _typical(inner)
     centre = np.average(rows.outputs, axis=0, weights=rows.weights)
-    weights = rows.weights / rows.weights.mean()
+    roots = np.sqrt(rows.weights / rows.weights.mean())[:, None]
     gram = choice.ridge * similarity(inner, h, choice.kernel)
     gram[np.diag_indices(len(gram))] += 1e-9 * len(seen)
     right = np.zeros((len(anchors), rows.outputs.shape[1]))
     for block, apart in _far_apart(seen, held):
         alike = similarity(apart, h, choice.kernel)
-        weighed = alike * weights[block, None]
-        gram += weighed.T @ alike
-        right += weighed.T @ (rows.outputs[block] - centre)
+        alike *= roots[block]
+        gram += alike.T @ alike  # half the work: NumPy sees that the product is symmetric
+        right += alike.T @ (roots[block] * (rows.outputs[block] - centre))
     found = solve_positive(gram, right)
     return KernelMachine(held, found, centre, root, h, choice.kernel)
 
