@@ -12,7 +12,7 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
-from sklearn.base import _fit_context
+from sklearn.base import _fit_context, is_regressor
 from sklearn.base import is_classifier as _is_classifier
 from sklearn.ensemble._base import _set_random_states as set_random_states
 from sklearn.utils import _safe_indexing
@@ -47,6 +47,7 @@ __all__ = [
     "class_weights",
     "fit_context",
     "is_classifier",
+    "is_regressor",
     "rows_of",
     "set_random_states",
     "type_of_target",

@@ -91,6 +91,11 @@ def test_invalid_warm_starts_are_refused():
     model = JacobianBoostingRegressor(max_iter=5, geometry="axes", warm_start=True, **FIXED)
     with pytest.raises(ValueError, match="2 outputs"):
         model.fit(X, SCORE).fit(X, X[:, :2])
+    model.set_params(max_iter=6)
+    with pytest.raises(ValueError, match="another link"):
+        model.set_params(loss="poisson").fit(X, np.exp(SCORE))
+    with pytest.raises(ValueError, match="monotonic_cst has changed"):
+        model.set_params(loss="squared_error", monotonic_cst=[1, 0, 0, 0]).fit(X, SCORE)
 
 
 @every
@@ -442,3 +447,14 @@ def test_predictions_of_held_out_rows_are_honest():
     )
     model.set_params(early_stopping=False, max_iter=3).fit(X, noise)
     assert not hasattr(model, "validation_rows_")
+
+
+def test_constraints_hold_for_columns_with_missing_values():
+    holes = X.copy()
+    holes[::7, 0] = np.nan
+    falling = JacobianBoostingRegressor(monotonic_cst=[1, 0, 0, 0], max_iter=30, **FIXED)
+    falling.fit(holes, -2 * X[:, 0] + X[:, 1])
+    rows = np.repeat(X[:20], 30, axis=0)
+    rows[:, 0] = np.tile(np.linspace(-3, 3, 30), 20)
+    moves = np.diff(falling.predict(rows).reshape(20, 30), axis=1)
+    assert (moves >= 0).all()

@@ -17,6 +17,7 @@ from jarf import (
     JacobianBoostingRegressor,
     JacobianEnsembleClassifier,
     JacobianEnsembleRegressor,
+    JacobianForestClassifier,
 )
 from jarf._progress import Stages
 from jarf.ensemble import EnsembleReport
@@ -72,6 +73,12 @@ def test_independent_errors_are_averaged():
     found = greedy_weights(np.stack(noise), squared_errors(truth), np.ones(5000))
     np.testing.assert_allclose(found, np.array([4, 4, 1]) / 9, atol=0.06)
     assert found.sum() == pytest.approx(1)
+
+
+def test_the_best_step_is_kept():
+    errors = np.array([[[2.0], [-1], [0]], [[-1.0], [2], [0]], [[-1.0], [-1], [0]]])
+    found = greedy_weights(errors, squared_errors(np.zeros((3, 1))), np.ones(3))
+    np.testing.assert_allclose(found, 1 / 3)  # their mean is zero; 40 steps are not three times n
 
 
 def test_weights_of_rows_decide():
@@ -367,8 +374,8 @@ def test_a_small_weight_makes_members_cheaper():
     forest, boosting = (
         member.model for member in make_members(["forest", "boosting"], False, 100, "from_dtype")
     )
-    found = [for_weight(forest, weight).n_estimators for weight in (1.0, 0.5, 0.1)]
-    assert found == [forest.n_estimators, forest.n_estimators // 2, 50]
+    found = [for_weight(forest, weight).n_estimators for weight in (1.0, 0.5, 0.3, 0.1)]
+    assert found == [200, 200, 120, 50]
     assert for_weight(forest.set_params(n_estimators=10), 0.1).n_estimators == 10
     boosting.set_params(learning_rate=0.03, max_iter=900)
     steps = [for_weight(boosting, weight) for weight in (0.5, 0.25, 0.05)]
@@ -404,6 +411,49 @@ def test_a_preview_drops_a_member_whose_errors_go_with_those_of_the_others(share
     last = Previewed("c", DummyRegressor())
     decision = Decision([*others, last], task, [split], 0, None, Clock(None))
     assert decision._cannot_win(last) is dropped
+
+
+def test_own_models_are_calibrated_once():
+    own = [("own", JacobianForestClassifier(20, geometry="fast"))]
+    plain = [("own", JacobianForestClassifier(20, geometry="fast", calibrate=False))]
+    models = [JacobianEnsembleClassifier(m, random_state=0).fit(X, LABELS) for m in (own, plain)]
+    np.testing.assert_array_equal(*(model.predict_proba(X) for model in models))
+    assert own[0][1].calibrate  # the user's model stays as it was
+
+
+def test_a_class_without_weight_is_never_predicted():
+    model = JacobianEnsembleClassifier(["boosting", "forest"], random_state=0)
+    model.fit(X[:100], LABELS[:100], sample_weight=LABELS[:100] == "up")
+    assert set(model.predict(X)) == {"up"}
+    assert model.predict_log_proba(X).shape == (400, 2)
+
+
+def test_a_time_limit_leaves_own_models_as_they_are():
+    own = JacobianBoostingRegressor()
+    JacobianEnsembleRegressor([("own", own)], time_limit=1e-6, random_state=0).fit(X, Y)
+    assert own.get_params() == JacobianBoostingRegressor().get_params()
+
+
+def test_trials_on_few_rows_only_measure_time():
+    model = JacobianEnsembleRegressor(QUICK, time_limit=3600, random_state=0).fit(X[:80], Y[:80])
+    assert not any("trial" in row["outcome"] for row in model.report_.rows)
+
+
+def test_members_that_predict_nan_are_refused():
+    class Broken(LinearRegression):
+        def predict(self, X):
+            return np.full(len(X), np.nan)
+
+    model = JacobianEnsembleRegressor([("broken", Broken()), QUICK[0]], random_state=0)
+    with pytest.raises(ValueError, match="'broken', Broken, predicts NaN"):
+        model.fit(X, Y)
+
+
+def test_held_out_rows_are_numbered_as_in_the_data():
+    weights = np.repeat([0.0, 1.0], 200)
+    model = JacobianEnsembleRegressor(["boosting"], random_state=0).fit(X, Y, weights)
+    rows = np.concatenate(model.members_["boosting"].validation_rows_)
+    np.testing.assert_array_equal(np.sort(rows), np.arange(200, 400))
 
 
 def test_report_without_scores():

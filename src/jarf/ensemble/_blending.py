@@ -56,14 +56,15 @@ def greedy_weights(predictions: np.ndarray, losses: Losses, weights: np.ndarray)
         return float(np.average(losses(total), weights=weights))
 
     counts = np.zeros(len(predictions))
-    total, best, kept = np.zeros(predictions.shape[1:]), np.inf, counts
+    total, history = np.zeros(predictions.shape[1:]), []
     for size in range(1, N_ADDED + 1):
         found = [loss((total + each) / size) for each in predictions]
         member = int(np.argmin(found))
         counts[member] += 1
         total = total + predictions[member]
-        if found[member] < best - 1e-9 * abs(best):
-            best, kept = found[member], counts.copy()
-    shares = kept / kept.sum()
+        history.append((found[member], counts / size))
+    best = min(value for value, _ in history)
+    # Among equally good steps the last one: its weights are the finest.
+    shares = next(s for value, s in reversed(history) if value <= best + 1e-9 * abs(best))
     shares[shares < LEAST_WEIGHT] = 0.0
     return shares / shares.sum()

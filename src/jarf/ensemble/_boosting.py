@@ -69,6 +69,7 @@ _FROM_HELD_OUT = ("validation_score_", "validation_rows_", "validation_predictio
 class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
     """Base of both Jacobian boosters."""
 
+    loss: str
     learning_rate: float | str
     max_iter: int
     l2_regularization: float
@@ -163,7 +164,13 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
             reset=not more,
         )
         weights = self._row_weights(X, y, sample_weight)
-        self.monotonic_cst_ = self._signs()
+        signs = self._signs()
+        if more and np.any(signs != self.monotonic_cst_):
+            raise ValueError(
+                "monotonic_cst has changed, but warm_start=True keeps trees that do not obey it. "
+                "Set warm_start=False to start again."
+            )
+        self.monotonic_cst_ = signs
         y = self._read_target(y, weights, more)
         used = np.flatnonzero(weights)
         if len(used) < len(X):
@@ -231,6 +238,11 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
             )
         if self.max_iter == have:
             warn("warm_start=True and max_iter has not grown: no new rounds.", stacklevel=5)
+        if self.forest_.link != run.loss.link:
+            raise ValueError(
+                f"loss={self.loss!r} has another link function than the trees that warm_start=True "
+                "keeps. Set warm_start=False to start again."
+            )
         run.go_on(self._in_raw_units(self.forest_))
         return self.max_iter - have
 
@@ -389,7 +401,10 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
         signs = check_monotonic_cst(self, self.monotonic_cst)
         if not signs.any():
             return None
-        encoded = self.table_.per_encoded(signs.astype(np.float64)).astype(np.int8)
+        kinds = self.table_.encoded_kinds_
+        # The copy of a column in which missing values are set apart is constrained like the column.
+        encoded = signs[self.table_.encoded_columns_].astype(np.int8)
+        encoded[(kinds != "number") & (kinds != "missing")] = 0
         constrained = set(self.table_.encoded_columns_[encoded != 0])
         for column in np.flatnonzero(signs):
             if column not in constrained:

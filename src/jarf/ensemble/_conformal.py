@@ -209,6 +209,8 @@ class IntervalMixin(metaclass=ABCMeta):
         levels = np.atleast_1d(np.asarray(q, dtype=object))
         for level in levels.ravel():
             _check_level("q", level)
+        if not levels.size:
+            raise ValueError("q is empty: give at least one quantile between 0 and 1.")
         if levels.ndim != 1:
             raise ValueError(f"q must be a number or a list of numbers, got {levels.ndim} axes.")
         conformal = _conformal(self)
@@ -273,6 +275,22 @@ class SetMixin:
     """
 
     conformal_: ConformalSets
+    predict_proba: Any
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Return the logarithms of the class probabilities.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            In the order of ``classes_``.
+        """
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
 
     def predict_set(self, X: Any, coverage: float = 0.9) -> np.ndarray:
         """Predict a set of classes that contains the true one with a given probability.
@@ -296,7 +314,7 @@ class SetMixin:
         """
         _check_level("coverage", coverage)
         conformal = _conformal(self)
-        probabilities = self.predict_proba(X)  # type: ignore[attr-defined]
+        probabilities = self.predict_proba(X)
         return conformal.sets(probabilities, coverage)
 
 

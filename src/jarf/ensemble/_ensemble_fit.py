@@ -18,6 +18,8 @@ from jarf.trees import stream
 # With at least TRIAL_FROM rows, or under a time limit, members are tried on a subsample first: at
 # most TRIAL_LEARN training rows (HURRIED_LEARN under a time limit) and TRIAL_SCORE scored rows.
 TRIAL_FROM, TRIAL_LEARN, HURRIED_LEARN, TRIAL_SCORE = 8000, 1000, 300, 2000
+# A trial on fewer rows only measures time.
+LEAST_TRIED = 100
 # Share of the time limit after which no further member is tried.
 TRIAL_SHARE = 0.25
 # A member is dropped if its trial loss exceeds HOPELESS times the smallest one, and the difference
@@ -158,6 +160,8 @@ class Decision:
             scoring = 0.0 if member.scores_itself else HELD_OUT_SHARE[len(self.splits) > 1]
             grown = (n / n_learn) ** member.growth
             self.estimates[member.name] = (member.seconds - before) * grown * (1.0 + scoring)
+        if n_learn < LEAST_TRIED:
+            return
         groups = None if self.groups is None else self.groups[scored]
         rows = ScoredRows(score.row_weights, groups)
         best = min(found, key=lambda name: rows.mean(found[name]))
@@ -177,7 +181,7 @@ class Decision:
             member.fit_all(self.task, self.seed, self.n_jobs)
         elif scores_itself:
             member.decide(self.task, self.seed, self.n_jobs)
-        if scores_itself and (splits := member.take_held_out(len(self.task.y))):
+        if scores_itself and (splits := member.take_held_out(self.task)):
             self.splits = splits
             return
         if not self.splits:

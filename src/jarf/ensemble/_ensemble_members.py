@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from jarf._sklearn import is_classifier, rows_of
+from jarf._sklearn import is_classifier, is_regressor, rows_of
 from jarf.ensemble._boosting import (
     AUTO_RATE,
     COARSE,
@@ -44,9 +44,9 @@ NAMED: dict[str, tuple[Any, Any, dict[str, Any]]] = {
 }
 # A final forest has at least this many trees, whatever its weight.
 LEAST_TREES = 50
-# A final booster of at least this weight takes steps as small as it would alone.
-FINE_FROM = 0.5
-# Attributes of a model that only made decisions, which the final model takes over.
+# With at least this weight, a final forest has all its trees and a booster takes small steps.
+FULL_FROM = 0.5
+# What the final model takes over from a model that only made decisions.
 _DECISIONS = ("race_", "validation_score_", "validation_rows_", "validation_predictions_")
 # A kernel machine that would learn from more than twice as many rows is previewed on this many.
 PREVIEW_ROWS = 1000
@@ -99,9 +99,14 @@ class Task:
         """Return probabilities of all classes, or responses: (n_rows, n_outputs)."""
         if not self.n_classes:
             return np.asarray(model.predict(X), np.float64).reshape(-1, 1)
-        found = np.asarray(model.predict_proba(X), np.float64)
+        return self.of_all_classes(model, np.asarray(model.predict_proba(X), np.float64))
+
+    def of_all_classes(self, model: Any, found: np.ndarray) -> np.ndarray:
+        """Return probabilities of all classes, some of which the model may not have seen."""
+        if not self.n_classes or found.shape[1] == self.n_classes:
+            return found
         every = np.zeros((len(found), self.n_classes))
-        every[:, np.asarray(model.classes_, np.intp)] = found  # a fold may lack a class
+        every[:, np.asarray(model.classes_, np.intp)] = found
         return every
 
     def spreads(self, model: Any, X: Any) -> np.ndarray | None:
@@ -135,6 +140,11 @@ class Member:
     spreads: np.ndarray | None = None
     seconds: float = 0.0
     outcome: str = ""
+
+    def __post_init__(self):
+        if isinstance(self.model, _OURS) and self.model.calibrate:
+            # The ensemble fits one temperature to the held-out predictions.
+            self.model = clone(self.model).set_params(calibrate=False)
 
     def fit(self, task: Task, seed: int, n_jobs: int | None) -> Any:
         """Return a copy of the model, fitted to the rows of a task."""
@@ -196,6 +206,11 @@ class Member:
             means.append(task.predictions(model, rows))
             spreads.append(task.spreads(model, rows))
         self.means = np.concatenate(means)
+        if not np.isfinite(self.means).all():
+            raise ValueError(
+                f"The member {self.name!r}, {type(self.model).__name__}, predicts NaN or infinity "
+                "at held-out rows. Leave it out or repair it."
+            )
         self.spreads = None if spreads[0] is None else np.concatenate(spreads)
 
     @property
@@ -211,14 +226,14 @@ class Member:
         """Replace one of our own models by a variant that makes no decisions on held-out rows."""
         for kind, params in SIMPLE.items():
             if isinstance(self.model, kind):
-                self.model.set_params(**params)
+                self.model = clone(self.model).set_params(**params)
 
     @property
     def scores_itself(self) -> bool:
         """Whether the fit of this member also predicts rows that it held out."""
         return isinstance(self.model, JacobianBoosting) and self.model.early_stopping is not False
 
-    def take_held_out(self, n_rows: int) -> list[Split]:
+    def take_held_out(self, task: Task) -> list[Split]:
         """Take over the predictions of held-out rows; return the splits, or none if there are none.
 
         Boosting held these rows out to choose its geometry and its number of rounds.
@@ -226,8 +241,8 @@ class Member:
         model = self.decided if self.fitted is None else self.fitted
         folds = getattr(model, "validation_rows_", [])
         if folds:
-            self.means = model.validation_predictions_
-        return [(np.setdiff1d(np.arange(n_rows), rows), rows) for rows in folds]
+            self.means = task.of_all_classes(model, model.validation_predictions_)
+        return [(np.setdiff1d(np.arange(len(task.y)), rows), rows) for rows in folds]
 
     @property
     def is_ready(self) -> bool:
@@ -288,14 +303,15 @@ def lighter(model: Any) -> Any:
 def for_weight(model: Any, weight: float) -> Any:
     """Return a copy that costs less if its weight in the ensemble is small.
 
-    A forest gets trees in proportion to its weight, so that the mean of fewer trees adds no more
-    noise than the whole forest would alone; a booster takes larger steps.
+    A forest gets trees in proportion to its weight, so that the mean of fewer trees adds less noise
+    than the whole forest would alone; a booster takes larger steps.
     """
     if isinstance(model, JacobianForest):
-        n_trees = max(LEAST_TREES, int(np.ceil(weight * model.n_estimators)))
+        share = min(1.0, weight / FULL_FROM)
+        n_trees = max(LEAST_TREES, int(np.ceil(share * model.n_estimators)))
         return clone(model).set_params(n_estimators=min(model.n_estimators, n_trees))
     if isinstance(model, JacobianBoosting) and not isinstance(model.learning_rate, str):
-        faster = min(COARSE * AUTO_RATE / model.learning_rate, max(1.0, FINE_FROM / weight))
+        faster = min(COARSE * AUTO_RATE / model.learning_rate, max(1.0, FULL_FROM / weight))
         return clone(model).set_params(
             learning_rate=faster * model.learning_rate,
             max_iter=max(1, round(model.max_iter / faster)),
@@ -355,7 +371,8 @@ def make_members(
 
 def _check_own(name: str, model: Any, classifies: bool) -> None:
     kind, method = ("classifier", "predict_proba") if classifies else ("regressor", "predict")
-    if not hasattr(model, "fit") or is_classifier(model) != classifies:
+    of_kind = is_classifier if classifies else is_regressor
+    if not hasattr(model, "fit") or not of_kind(model):
         raise ValueError(f"The member {name!r}, {type(model).__name__}, is not a {kind}.")
     if not hasattr(model, method):
         raise ValueError(

@@ -116,7 +116,8 @@ max_depth : int or None, default=6
 min_samples_leaf : int, default=5
     Minimum number of rows in a leaf, whatever their weights.
 l2_regularization : float, default=1.0
-    Added to the sum of hessians of a leaf.
+    Added to the sum of hessians of a leaf, which grows with the sample weights: weights far below
+    one make leaves small.
 max_features : float or "auto", default="auto"
     Share of the columns that a node tries as axes, drawn at random in every node. "auto": all, but
     at most 256 columns.
@@ -126,7 +127,9 @@ subsample : float, default=0.8
 monotonic_cst : array-like of int, dict or None, default=None
     Monotone constraints, one number per column or a dict of column names: 1, the prediction may
     only increase with the column; -1, only decrease; 0, no constraint. Only numeric columns can be
-    constrained; they are not part of directions. Needs two classes, or one response.
+    constrained; they are not part of directions. A missing value counts as smaller than all others.
+    Missing values of other columns are filled from the row's numbers, constrained ones included:
+    in such rows the prediction may also change through them. Needs two classes, or one response.
 geometry : {"auto", "fast", ...}, Cycle, Geometry or list, default="auto"
     "auto" holds the race. "fast" skips it and takes the geometry that does best on average. A
     name of :data:`jarf.ensemble.CYCLES`, "axes" among them, or a :class:`jarf.ensemble.Cycle` or

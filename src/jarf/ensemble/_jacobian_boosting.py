@@ -194,21 +194,6 @@ class JacobianBoostingClassifier(SetMixin, ClassifierMixin, JacobianBoosting):
     def _keep_errors(self, held_out: HeldOut | None) -> None:
         keep_calibration(self, held_out)
 
-    def predict_log_proba(self, X: Any) -> np.ndarray:
-        """Return the logarithms of the class probabilities.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            In the order of ``classes_``.
-        """
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
-
     def predict(self, X: Any) -> np.ndarray:
         """Predict the most probable class.
 

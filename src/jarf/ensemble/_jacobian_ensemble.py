@@ -107,6 +107,10 @@ class JacobianEnsemble(BaseEstimator, metaclass=ABCMeta):
             used = np.flatnonzero(weights)
             task, matrix = task.only(used), matrix[used]
         self._decide(task, matrix, clock)
+        if len(matrix) < len(y):  # members saw the rows of positive weight only
+            for model in self.members_.values():
+                if hasattr(model, "validation_rows_"):
+                    model.validation_rows_ = [used[rows] for rows in model.validation_rows_]
         return self
 
     def _decide(self, task: Task, matrix: np.ndarray, clock: Clock) -> None:
@@ -180,7 +184,9 @@ class JacobianEnsembleClassifier(SetMixin, ClassifierMixin, JacobianEnsemble):
     ----------
     members : list of str or (str, estimator), default=("forest", "boosting", "kernel")
         Names of built-in models, or pairs of a name and any classifier with ``predict_proba``.
-        Members see the classes as 0..C-1.
+        Members see the classes as 0..C-1. Our own models are fitted with ``calibrate=False``: the
+        ensemble calibrates them. Once a race has decided, they are fitted with its decisions as
+        parameters.
     time_limit : float, default=None
         Approximate limit of ``fit`` in seconds. Members expected to take longer, judging by a trial
         on few rows, are not fitted. At least one member is always fitted, in a simpler form if
