@@ -73,7 +73,8 @@ def _ordered(column: Any, y: np.ndarray, train: np.ndarray) -> np.ndarray:
     import pandas as pd
 
     if column.dtype.kind in "iuf":
-        return column.to_numpy(dtype=float)[:, None]
+        # Ranks cut in the same places, and no value is too large for a tree.
+        return column.rank(method="dense").to_numpy(dtype=float)[:, None]
     levels = pd.Series(column.astype(str).to_numpy())
     groups = pd.Series(y[train]).groupby(levels[train].to_numpy())
     means, modes = groups.mean(), groups.agg(lambda part: part.mode().iloc[0])

@@ -273,6 +273,8 @@ def _sample(
     """Return the numbers of the rows to use, or None for all."""
     if rows is not None and rows < 0:
         raise TableError("rows must be at least 0, where 0 means all")
+    if rows and rows < _LEAST_ROWS:
+        raise TableError(f"rows is {rows}; {_LEAST_ROWS} are needed, or 0 for all")
     cap = rows
     if rows is None:
         cap = min(MAX_ROWS, max(MAX_CELLS // max(n_columns, 1), 1000))

@@ -58,9 +58,9 @@ def class_labels(values: Any, target: str, folds: int) -> np.ndarray:
         raise TableError(f"the target {target!r} holds only one class, {counts.index[0]!r}")
     if counts.iloc[1] < folds:
         raise TableError(
-            f"the target {target!r} has {len(counts)} classes, and only {counts.index[0]!r} has "
-            f"at least {folds} rows: too few for {folds} folds. If it holds numbers, use --task "
-            "regression"
+            f"the target {target!r} has {len(counts)} classes, of which "
+            f"{int((counts >= folds).sum())} have at least {folds} rows: too few for {folds} "
+            "folds. If it holds numbers, use --task regression"
         )
     rare = int((counts < folds).sum())
     if len(counts) > _FEW and rare > len(counts) / 2:
