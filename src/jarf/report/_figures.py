@@ -186,8 +186,8 @@ def _times(results: Results, tables: dict[str, ResultTable]) -> Painter | None:
     painter = Painter(
         "times",
         "Median training time, in units of RF's",
-        "JARF's time is divided into surrogate, EJOP and final fit. The paper's times are from its "
-        "own machine and sizes, relative to its RF.",
+        ("JARF's time is divided into surrogate, EJOP and final fit. " if "JARF" in methods else "")
+        + "The paper's times are from its own machine and sizes, relative to its RF.",
         figure,
     )
     unit = table.cells["RF", "time"].value if ("RF", "time") in table.cells else 1.0

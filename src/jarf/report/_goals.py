@@ -20,7 +20,7 @@ IN_SIGHT = (
 )
 
 NEAR = 0.006  # of the Bayes kappa
-FORESTS = ("RF", *OBLIQUE, "PCA+RF", "LDA+RF", "JARF", "JF")
+FORESTS = ("RF", "ET", *OBLIQUE, "YDF-oblique", "PCA+RF", "LDA+RF", "JARF", "JF")
 
 
 def _scores(results: Results, task: str) -> tuple[list[str], list[str], np.ndarray]:

@@ -106,7 +106,10 @@ def headline_notes(panels: Sequence[HeadlinePanel]) -> str:
     if any("XGB" in panel.times for panel in panels):
         text += "XGBoost is tuned; its time leaves out the search. "
     if all(panel.study for panel in panels):
-        return text + "The Jacobian forest was developed on these tables."
+        return text + (
+            "The Jacobian forest was developed on these tables and is a member of the ensemble, so "
+            "the results of both are not independent evidence."
+        )
     return text + "Default settings of our methods were chosen on these tables."
 
 

@@ -127,7 +127,7 @@ def _recovery(results: Results, tables: dict[str, ResultTable]) -> Painter | Non
         "theory-recovery",
         "Recovery of the subspace: principal angle to the true directions",
         "Largest (solid) and smallest (dotted) angle between the two leading eigenvectors of the "
-        "EJOP and the two true directions: 0 is perfect, 90 degrees is blind.",
+        "EJOP and the two true directions: 0 is perfect, at 90 degrees a direction was not found.",
         figure,
     )
     every = sorted({d for curves, _ in panels for d in curves(results)})

@@ -188,11 +188,12 @@ _AHEAD = "Where others are ahead of {}"
 def _regression(results: Results) -> list[ResultTable]:
     datasets = results.datasets("regression")
     table = accuracy_table(results, datasets, "r2", "regression", "Regression, test R²")
-    table.notes.append(
-        "The paper does not say what LDA and CCF are in regression. Here LDA+RF takes the linear "
-        "discriminants of the target cut at its deciles (at most 9), and CCF correlates with the "
-        "number itself, so that a node has one canonical direction."
-    )
+    if {"LDA+RF", "CCF"} & set(results.methods(datasets)):
+        table.notes.append(
+            "The paper does not say what LDA and CCF are in regression. Here LDA+RF takes the "
+            "linear discriminants of the target cut at its deciles (at most 9), and CCF correlates "
+            "with the number itself, so that a node has one canonical direction."
+        )
     return [table, *ahead_of_ours(results, datasets, "r2", "ahead-r2", _AHEAD)]
 
 
@@ -228,6 +229,8 @@ def _plan_variants(plan: Plan) -> Iterator[Job]:
 
 def _variants(results: Results) -> list[ResultTable]:
     methods = [m for m in _VARIANTS if m in results.methods(results.datasets())]
+    if not set(methods) - {"RF", "XGB"}:
+        return []
     cells = {}
     for task, column in (("classification", "kappa"), ("regression", "r2")):
         datasets = results.datasets(task)

@@ -223,8 +223,9 @@ def _recovery_table(results: Results) -> ResultTable:
                     cells[key, f"{prefix} {d}"] = Cell(angle)
     notes = [
         f"Largest and smallest principal angle, in degrees, between the {RANK} leading "
-        f"eigenvectors of the EJOP and the {RANK} true directions; 0 is perfect, 90 is blind. Rows "
-        "are training rows, all of them probed; probes are counted at the most training rows.",
+        f"eigenvectors of the EJOP and the {RANK} true directions; 0 is perfect, at 90 a direction "
+        "was not found. Rows are training rows, all of them probed; probes are counted at the most "
+        "training rows.",
     ]
     title = "Recovery of the subspace"
     order = list(rows.values())
