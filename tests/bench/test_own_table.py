@@ -86,7 +86,7 @@ def test_limits_on_rows_and_columns_are_reported(monkeypatch):
         ({"churn": pd.date_range("2020-01-01", periods=N)}, {}, "holds dates or times"),
         ({"churn": [f"{i % 28 + 1}.5.2020" for i in range(N)]}, {}, r"dates.*'1\.5\.2020'"),
         ({"churn": [*["a"] * 199, "b"]}, {}, "too few for 5 folds"),
-        ({"churn": [f"c{i}" for i in range(N)]}, {}, "too few for 5 folds"),
+        ({"churn": [f"c{i}" for i in range(N)]}, {}, "of which 0 have at least 5 rows"),
         ({}, {"task": "regression"}, "holds text such as 'no'; regression needs numbers"),
         ({"churn": 1.0}, {"task": "regression"}, "the same number in every row"),
         ({"churn": [np.inf, *range(199)]}, {"task": "regression"}, "infinite"),
@@ -95,6 +95,7 @@ def test_limits_on_rows_and_columns_are_reported(monkeypatch):
         ({}, {"drop": ["nope"]}, "no column 'nope' to drop"),
         ({}, {"drop": ["income", "debt", "kind", "price"]}, "no column is left"),
         ({}, {"rows": -1}, "rows must be at least 0"),
+        ({}, {"rows": 5}, "rows is 5; 20 are needed"),
     ],
 )
 def test_tables_that_cannot_be_compared_are_refused(change, options, message):
@@ -174,6 +175,12 @@ def test_a_leak_is_a_warning():
     (warning,) = own_table(FRAME.assign(**{"refund sum": late}), "churn").warnings
     assert "'refund sum' alone predicts 'churn' almost perfectly (Cohen's kappa 1.00)" in warning
     assert warning.endswith("--drop 'refund sum'")
+
+
+def test_values_too_large_for_a_tree_are_compared():
+    large = FRAME.assign(income=FRAME["income"] * 1e40, churn=FRAME["income"] > 0)
+    (warning,) = own_table(large, "churn").warnings
+    assert "'income' alone predicts" in warning
 
 
 def test_a_part_of_a_date_that_leaks_is_left_out_with_its_column():

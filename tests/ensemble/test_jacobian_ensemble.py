@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, RidgeClassifier
+from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -454,6 +455,21 @@ def test_held_out_rows_are_numbered_as_in_the_data():
     model = JacobianEnsembleRegressor(["boosting"], random_state=0).fit(X, Y, weights)
     rows = np.concatenate(model.members_["boosting"].validation_rows_)
     np.testing.assert_array_equal(np.sort(rows), np.arange(200, 400))
+
+
+def test_parameters_of_pairs_can_be_searched():
+    model = JacobianEnsembleRegressor([("ridge", Ridge()), QUICK[1]], random_state=0)
+    assert model.get_params()["ridge__alpha"] == 1.0
+    assert "ridge" not in model.get_params(deep=False)
+    search = GridSearchCV(model, {"ridge__alpha": [1e-3, 1e9]}, cv=2).fit(X, X[:, 0])
+    assert search.best_params_ == {"ridge__alpha": 1e-3}
+    changed = clone(model).set_params(ridge=LinearRegression(), verbose=0)
+    assert [type(each).__name__ for _, each in changed.members] == [
+        "LinearRegression",
+        "DecisionTreeRegressor",
+    ]
+    with pytest.raises(ValueError, match="Invalid parameter 'other'"):
+        model.set_params(other=1)
 
 
 def test_report_without_scores():

@@ -260,3 +260,9 @@ def test_missing_labels_are_counted(classifier, y):
 def test_missing_responses_are_counted(regressor):
     with pytest.raises(ValueError, match="y contains NaN: 1 of its 40 values"):
         regressor.fit(X, np.where(np.arange(40) == 7, np.nan, Y))
+
+
+def test_pyarrow_tables_are_refused_with_the_way_out(regressor):
+    pyarrow = pytest.importorskip("pyarrow")
+    with pytest.raises(ValueError, match="to_pandas"):
+        regressor.fit(pyarrow.table({"a": X[:, 0]}), Y)

@@ -68,6 +68,56 @@ class JacobianEnsemble(BaseEstimator, metaclass=ABCMeta):
         self.verbose = verbose
         self.categorical_features = categorical_features
 
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Get the parameters.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Whether to include the members given as pairs, by name, and their parameters, as
+            ``name__parameter``.
+
+        Returns
+        -------
+        params : dict
+        """
+        found = super().get_params(deep=deep)
+        for name, model in self._pairs() if deep else ():
+            if name not in found and hasattr(model, "get_params"):
+                found[name] = model
+                found |= {f"{name}__{key}": value for key, value in model.get_params().items()}
+        return found
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters.
+
+        Parameters
+        ----------
+        **params : dict
+            Parameters of the ensemble, of a member given as a pair (``name__parameter``), or a
+            model in its place (``name``).
+
+        Returns
+        -------
+        self : object
+        """
+        if "members" in params:
+            self.members = params.pop("members")
+        own = super().get_params(deep=False)
+        names = {name for name, _ in self._pairs()} - set(own)
+        new = {name: params.pop(name) for name in names & set(params)}
+        if new:
+            self.members = [
+                (item[0], new.get(item[0], item[1])) if isinstance(item, tuple | list) else item
+                for item in self.members
+            ]
+        return super().set_params(**params)
+
+    def _pairs(self) -> list[tuple[str, Any]]:
+        """Return the members that are pairs of a name and a model."""
+        given = self.members if isinstance(self.members, list | tuple) else ()
+        return [(x[0], x[1]) for x in given if isinstance(x, tuple | list) and len(x) == 2]
+
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the members, score them on held-out rows and choose their weights.

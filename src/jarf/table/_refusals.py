@@ -15,6 +15,8 @@ def check_table(X: Any) -> None:
     """Reject frames without columns or with duplicate names, arrays of dates, and LazyFrames."""
     if type(X).__name__ == "LazyFrame":
         raise ValueError("X is a LazyFrame. Call its collect() first.")
+    if type(X).__module__.startswith("pyarrow"):
+        raise ValueError("X is a pyarrow object. Convert it by to_pandas() or polars.from_arrow().")
     if is_frame(X):
         refuse_same_names(X)
         if X.shape[1] == 0:
