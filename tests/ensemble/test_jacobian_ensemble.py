@@ -8,6 +8,7 @@ import pytest
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble import RandomForestRegressor
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, RidgeClassifier
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsRegressor
@@ -384,6 +385,18 @@ def test_a_small_weight_makes_members_cheaper():
     np.testing.assert_allclose([model.learning_rate for model in steps], [0.03, 0.06, 0.09])
     dummy = DummyRegressor()
     assert for_weight(dummy, 0.1) is dummy
+
+
+@pytest.mark.parametrize("name", ["forest", "boosting"])
+def test_a_race_alone_decides_like_a_fit(name):
+    [member] = make_members([name], False, len(X), "from_dtype")
+    model = member.model.set_params(random_state=0)
+    alone = clone(model).hold_race(X, Y)
+    fitted = model.fit(X, Y)
+    assert alone.race_.winners == fitted.race_.winners
+    assert getattr(alone, "n_iter_", None) == getattr(fitted, "n_iter_", None)
+    with pytest.raises(NotFittedError):
+        alone.predict(X)
 
 
 @pytest.mark.parametrize("name", ["forest", "boosting"])

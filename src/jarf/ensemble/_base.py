@@ -68,6 +68,9 @@ class TreeEnsemble(BaseEstimator):
         "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
     }
 
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "forest_")
+
     def _rules(self, **changed: Any) -> Rules:
         """Collect the limits of trees; ``changed`` replaces or adds some."""
         return Rules(

@@ -149,6 +149,28 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
         self.stage_times_ = stages.times
         return self
 
+    @fit_context(prefer_skip_nested_validation=True)
+    def hold_race(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Hold the race and the early stopping of ``fit``, and grow no final trees.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        self : object
+            Not fitted; with ``race_``, ``geometry_``, ``learning_rate_``, ``n_iter_`` and
+            ``validation_score_``.
+        """
+        X, y, weights, used = self._encoded(X, y, sample_weight)
+        vars(self).pop("forest_", None)
+        stages = Stages(type(self).__name__, self.verbose)
+        self.n_iter_ = self._decide(X, y, weights, used, self._draw_seed(), stages)
+        return self
+
     def _encoded(self, X: Any, y: Any, sample_weight: Any, more: bool = False):
         """Return the rows of positive weight: matrix, target, weights and numbers."""
         refuse_dask(self, X=X, y=y, sample_weight=sample_weight)
@@ -444,28 +466,3 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
         """Yield the predictions after every round."""
         X = self._rows(X)
         yield from self.forest_.staged(X, self.n_jobs)
-
-
-@fit_context(prefer_skip_nested_validation=True)
-def hold_boosting_race(
-    booster: JacobianBoosting, X: Any, y: Any, sample_weight: Any = None
-) -> JacobianBoosting:
-    """Make the decisions of ``fit`` on held-out rows, without growing the final trees.
-
-    Parameters
-    ----------
-    booster : JacobianBoosting
-        Not fitted.
-    X, y, sample_weight :
-        As for ``fit``.
-
-    Returns
-    -------
-    JacobianBoosting
-        With ``geometry_``, ``learning_rate_``, ``n_iter_`` and what was learned about the held-out
-        rows.
-    """
-    X, y, weights, used = booster._encoded(X, y, sample_weight)
-    stages = Stages(type(booster).__name__, booster.verbose)
-    booster.n_iter_ = booster._decide(X, y, weights, used, booster._draw_seed(), stages)
-    return booster

@@ -11,16 +11,11 @@ import numpy as np
 from sklearn.base import clone
 
 from jarf._sklearn import is_classifier, is_regressor, rows_of
-from jarf.ensemble._boosting import (
-    AUTO_RATE,
-    COARSE,
-    JacobianBoosting,
-    hold_boosting_race,
-)
+from jarf.ensemble._boosting import AUTO_RATE, COARSE, JacobianBoosting
 from jarf.ensemble._calibration import Calibration
 from jarf.ensemble._cross_fit import N_TREES, Split
 from jarf.ensemble._cycles import Cycle
-from jarf.ensemble._jacobian_base import JacobianForest, hold_race
+from jarf.ensemble._jacobian_base import JacobianForest
 from jarf.ensemble._jacobian_boosting import JacobianBoostingClassifier, JacobianBoostingRegressor
 from jarf.ensemble._jacobian_forest import JacobianForestClassifier, JacobianForestRegressor
 from jarf.ensemble._kernel_machine import (
@@ -154,8 +149,7 @@ class Member:
         """Hold the race of a forest or a booster among all rows; later fits reuse its decisions."""
         start = time.perf_counter()
         model = seeded_copy(self.model, random_state=np.random.RandomState(seed), n_jobs=n_jobs)
-        hold: Any = hold_race if isinstance(model, JacobianForest) else hold_boosting_race
-        self.decided = hold(model, task.X, task.y, task.weights)
+        self.decided = model.hold_race(task.X, task.y, task.weights)
         self.light = lighter(self.decided)
         self.seconds += time.perf_counter() - start
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from numbers import Integral
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -71,6 +71,32 @@ class JacobianForest(BaggedForest):
         table = Table.standardised(X, weights, ~self._plain_axes)
         seed = check_random_state(self.random_state).randint(2**31 - 1)
         return Course(X, table, target, self._sizes(table), seed, self.n_jobs)
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def hold_race(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Hold the race of ``fit`` and grow no forest.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        self : object
+            Not fitted; with ``race_``, ``geometries_`` and ``min_samples_split_``.
+        """
+        X, y, weights = self._encoded(X, y, sample_weight)
+        used = weights > 0
+        target = self._read_target(y).only(used)
+        X, weights = only_used(used, X, weights)
+        self._begin(X.shape[1], target, more=False)
+        some = self._rows_to_learn(target)
+        course = self._course(X[some], weights[some], target.only(some))
+        self._choose(course, Stages(type(self).__name__, self.verbose))
+        del self.forest_
+        return self
 
     def _chosen_rules(self) -> Rules:
         return self._rules(min_samples_split=self.min_samples_split_)
@@ -202,30 +228,3 @@ class JacobianForest(BaggedForest):
         ]
         pilots = {g.name: [track.pilot(rules, g) for track in tracks] for g in geometries}
         return Raced(tracks, pilots) if tracks else None
-
-
-@fit_context(prefer_skip_nested_validation=True)
-def hold_race(forest: JacobianForest, X: Any, y: Any, sample_weight: Any = None) -> JacobianForest:
-    """Make the decisions of ``fit`` on held-out rows, without growing the forest.
-
-    Parameters
-    ----------
-    forest : JacobianForest
-        Not fitted.
-    X, y, sample_weight :
-        As for ``fit``.
-
-    Returns
-    -------
-    JacobianForest
-        With ``geometries_``, ``min_samples_split_`` and, if there was a race, ``race_``.
-    """
-    X, y, weights = forest._encoded(X, y, sample_weight)
-    used = weights > 0
-    target = forest._read_target(y).only(used)
-    X, weights = only_used(used, X, weights)
-    forest._begin(X.shape[1], target, more=False)
-    some = forest._rows_to_learn(target)
-    course = forest._course(X[some], weights[some], target.only(some))
-    forest._choose(course, Stages(type(forest).__name__, forest.verbose))
-    return forest
