@@ -63,8 +63,18 @@ def test_a_run_under_way_says_so(results):
     assert results.unfinished() == ""
     fewer = Results([r for r in results.rows if (r.repeat, r.fold) == (0, 0)])
     fewer.settings = results.settings
-    assert fewer.unfinished() == " Not finished: 1 to 1 of 4 splits so far."
+    assert fewer.unfinished() == " Not finished: 1 of 4 splits so far."
     assert (results.repeats(), Results(results.every, {"repeats": 1}).repeats()) == (2, 2)
+
+
+def test_methods_with_fewer_splits_are_named(results):
+    def without(left_out):
+        return Results([r for r in results.rows if not left_out(r)], results.settings).unfinished()
+
+    one = without(lambda r: (r.method, r.dataset, r.repeat) == ("CCF", "adult", 1))
+    assert one == " Splits run so far: CCF 2 of 4 on adult; all others 4."
+    two = without(lambda r: r.method in ("CCF", "RF") and r.repeat == 1)
+    assert two == " Splits run so far: CCF 2 of 4 and RF 2 of 4; all others 4."
 
 
 def test_summary_lines(tables):

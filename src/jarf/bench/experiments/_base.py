@@ -341,9 +341,16 @@ class Results:
         """Return a sentence for notes while some fits (of the main tables) are missing."""
         counts = self._counts(datasets)
         planned = 2 * self.repeats(datasets)
-        if not len(counts) or counts.min() >= planned:
+        fewer = counts[counts < planned]
+        if not len(fewer):
             return ""
-        return f" Not finished: {counts.min()} to {counts.max()} of {planned} splits so far."
+        if len(fewer) == len(counts):
+            return f" Not finished: {_range(counts)} of {planned} splits so far."
+        where = [
+            f"{method} {_range(own)} of {planned}" + _places(own, counts.loc[:, method])
+            for method, own in fewer.groupby("method")
+        ]
+        return f" Splits run so far: {_several(where)}; all others {planned}."
 
     def splits(self, dataset: str, method: str, column: str, variant: str = "") -> Any:
         """Values of one column, indexed by (repeat, fold)."""
@@ -390,3 +397,20 @@ def _place(name: str) -> tuple[bool, str]:
         return False, "study"
     dataset = get_dataset(name)
     return dataset.simulated, dataset.collection
+
+
+def _range(counts: Any) -> str:
+    least, most = counts.min(), counts.max()
+    return str(least) if least == most else f"{least} to {most}"
+
+
+def _places(fewer: Any, every: Any) -> str:
+    """Name the datasets that have fewer splits than planned, unless all of them do."""
+    names = [dataset for dataset, _ in fewer.index]
+    if len(names) == len(every):
+        return ""
+    return f" on {', '.join(names)}" if len(names) <= 3 else f" on {len(names)} datasets"
+
+
+def _several(parts: list[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
