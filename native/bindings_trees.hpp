@@ -85,7 +85,7 @@ inline void make_limits(jarf::Limits* self, std::optional<std::size_t> max_depth
                         std::optional<std::size_t> max_leaf_nodes, std::size_t min_samples_split,
                         std::size_t min_samples_leaf, double min_weight_fraction_leaf,
                         double min_impurity_decrease, std::size_t histogram_from,
-                        std::size_t sample_from) {
+                        std::size_t sample_from, bool symmetric) {
   require(min_samples_leaf >= 1, "min_samples_leaf must be at least 1");
   require(!max_leaf_nodes || *max_leaf_nodes >= 1, "max_leaf_nodes must be at least 1");
   require(min_weight_fraction_leaf >= 0.0 && min_weight_fraction_leaf <= 1.0,
@@ -98,7 +98,8 @@ inline void make_limits(jarf::Limits* self, std::optional<std::size_t> max_depth
                           min_weight_fraction_leaf,
                           min_impurity_decrease,
                           histogram_from,
-                          sample_from};
+                          sample_from,
+                          symmetric};
 }
 
 inline nb::tuple grow_tree(const TrainingColumns& columns, const jarf::ProposalSpec& proposal,
@@ -149,7 +150,7 @@ inline void register_trees(nb::module_& m) {
       .def("__init__", &make_limits, nb::kw_only(), "max_depth"_a = nb::none(),
            "max_leaf_nodes"_a = nb::none(), "min_samples_split"_a = 2, "min_samples_leaf"_a = 1,
            "min_weight_fraction_leaf"_a = 0.0, "min_impurity_decrease"_a = 0.0,
-           "histogram_from"_a, "sample_from"_a);
+           "histogram_from"_a, "sample_from"_a, "symmetric"_a = false);
   nb::exception<jarf::Stopped>(m, "Stopped");
   m.def("grow_tree", &grow_tree, "columns"_a, "proposal"_a, "target"_a, as_is("weights"), "seed"_a,
         "limits"_a, "keep_leaves"_a, as_is("stop"), "n_threads"_a);

@@ -49,6 +49,7 @@ struct Limits {
   double min_impurity_decrease;
   std::size_t histogram_from;  // node size from which the columns' bins are searched
   std::size_t sample_from;     // node size from which candidates get their own bins
+  bool symmetric = false;      // one cut divides all nodes of a level: see symmetric.hpp
 };
 
 // Thrown when the caller asked to stop growing.

@@ -16,6 +16,7 @@
 #include "monotone.hpp"
 #include "newton.hpp"
 #include "squared_error.hpp"
+#include "symmetric.hpp"
 
 namespace jarf {
 
@@ -40,8 +41,8 @@ class TargetSpec {
   virtual GrownTree grow(const Growth& growth) const = 0;
 };
 
-template <class Target>
-GrownTree grow_with(Target target, const Growth& growth) {
+// The rows of positive weight.
+inline std::vector<std::uint32_t> used_rows(const Growth& growth) {
   const std::size_t n = growth.columns.n_rows;
   const auto is_used = [](double weight) { return weight > 0.0; };
   std::vector<std::uint32_t> rows;
@@ -49,8 +50,15 @@ GrownTree grow_with(Target target, const Growth& growth) {
   for (std::size_t i = 0; i < n; ++i) {
     if (is_used(growth.weights[i])) rows.push_back(static_cast<std::uint32_t>(i));
   }
+  return rows;
+}
+
+template <class Target>
+GrownTree grow_with(Target target, const Growth& growth) {
+  require(!growth.limits.symmetric,
+          "symmetric trees are grown from Newton steps of one output, without monotonic");
   const std::unique_ptr<Proposal> proposal = growth.proposal.make(growth.columns);
-  return Grower<Target>::grow(growth.columns, target, *proposal, std::move(rows), growth.seed,
+  return Grower<Target>::grow(growth.columns, target, *proposal, used_rows(growth), growth.seed,
                               growth.limits, growth.should_stop, growth.keep_leaves,
                               growth.team);
 }
@@ -125,10 +133,22 @@ class NewtonSpec : public TargetSpec {
             "small hessian");
   }
   GrownTree grow(const Growth& growth) const override {
+    if (growth.limits.symmetric && k_ == 1) return grow_symmetric(growth);
     return k_ == 1 ? grow_with(make<1>(growth), growth) : grow_with(make<0>(growth), growth);
   }
 
  protected:
+  GrownTree grow_symmetric(const Growth& growth) const {
+    require(growth.columns.codes && !growth.columns.rotation &&
+                dynamic_cast<const AxesSpec*>(&growth.proposal),
+            "symmetric trees cut columns that have bins: only Axes can propose their cuts");
+    const NewtonRows steps{gradients_, hessians_, growth.weights, n_rows_, l2_, min_hessian_};
+    const std::unique_ptr<Proposal> proposal = growth.proposal.make(growth.columns);
+    return SymmetricGrower::grow(growth.columns, steps, *proposal, used_rows(growth), growth.seed,
+                                 growth.limits, growth.should_stop, growth.keep_leaves,
+                                 growth.team);
+  }
+
   template <std::size_t K>
   Newton<K> make(const Growth& growth) const {
     return {gradients_, hessians_, growth.weights, n_rows_, k_, l2_, min_hessian_};

@@ -76,7 +76,8 @@ inline void check_tree(const jarf::GrownTree& tree, const ForestArrays& forest,
     const bool is_leaf = jarf::Forest::is_leaf(node);
     promise(depths[at] <= limits.max_depth, "a tree is too deep");
     promise(!is_leaf || tree.gains[at] == 0.0, "a leaf has a gain");
-    promise(is_leaf || !target.is_newton() || tree.gains[at] > 0.0, "a Newton split gains nothing");
+    const bool must_gain = target.is_newton() && !limits.symmetric;  // a level gains as a whole
+    promise(is_leaf || !must_gain || tree.gains[at] > 0.0, "a Newton split gains nothing");
     n_leaves += is_leaf;
     for (int side = 0; side < 2 && !is_leaf; ++side) depths[node.child[side]] = depths[at] + 1;
   }
@@ -194,7 +195,7 @@ inline jarf::Limits boosting_limits(Dice& dice, jarf::Limits limits) {
 }
 
 // Grows a tree with any target, proposal and limits, or a boosted tree: best first, with Newton
-// steps, on all axes and possibly other candidates. Only if X was changed may it fail with
+// steps, on all axes and possibly other candidates, or level by level. Only if X was changed may it fail with
 // `NoRows`.
 inline ForestArrays grow(Dice& dice, Mode mode) {
   const bool boosts = dice.one_in(4);
@@ -210,6 +211,11 @@ inline ForestArrays grow(Dice& dice, Mode mode) {
   if (boosts) {
     limits = boosting_limits(dice, limits);
     if (!columns.rotation) proposal = beside_all_axes(dice, columns, proposal);
+    if (dice.one_in(2)) {
+      limits.symmetric = true;
+      limits.max_leaf_nodes = 0;
+      proposal = make_axes(dice, columns);
+    }
   }
   if (mode == Mode::changed) {
     change(dice, table.values, table.n_rows);

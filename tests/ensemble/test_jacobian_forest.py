@@ -562,3 +562,10 @@ def test_numbers_may_be_constant_in_the_learning_rows_of_a_split():
     X[18, 0] = X[12, 1] = -1
     model = JacobianForestClassifier(2, random_state=0).fit(X, np.arange(24) % 3)
     assert model.race_.winner == "axes"
+
+
+@pytest.mark.parametrize("asked", [CYCLES["mixed"], Geometry("s", symmetric=True), None])
+def test_symmetric_trees_are_refused(asked):
+    asked = asked or ["axes", Geometry("s", symmetric=True)]
+    with pytest.raises(ValueError, match="symmetric trees, which only boosting has"):
+        JacobianForestRegressor(5, geometry=asked).fit(np.eye(30), np.arange(30.0))

@@ -1,6 +1,7 @@
 """Rounds of boosting against the same steps written out."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -23,7 +24,9 @@ rng = np.random.default_rng(0)
 X = rng.normal(size=(120, 4)).astype(np.float32)
 SCORE = (X[:, 0] + X[:, 1] * X[:, 2]).astype(float)
 WEIGHTS = rng.integers(1, 3, 120).astype(float)
-RULES = RoundRules(0.3, Limits(max_depth=3, min_samples_leaf=2, histogram_from=64), 1.0, 1.0, 1.0)
+LIMITS = Limits(max_depth=3, min_samples_leaf=2, histogram_from=64)
+SYMMETRIC = Limits(max_depth=3, symmetric=True)
+RULES = RoundRules(0.3, LIMITS, SYMMETRIC, 1.0, 1.0, 1.0)
 
 
 def start(name="linear", n_classes=0, loss=None, rules=RULES, scored=None, y=None):
@@ -41,7 +44,7 @@ def start(name="linear", n_classes=0, loss=None, rules=RULES, scored=None, y=Non
 @pytest.mark.parametrize("name", CYCLES)
 @pytest.mark.parametrize("share", [1.0, 0.6])
 def test_sums_are_those_of_the_forest(name, share):
-    run = start(name, rules=RoundRules(0.3, RULES.limits, 1.0, share, 1.0), scored=True)
+    run = start(name, rules=replace(RULES, subsample=share), scored=True)
     run.advance(30)
     forest = run.forest()
     assert forest.n_trees == run.n_rounds == 30

@@ -17,6 +17,9 @@ __all__ = [
     "paired_methods",
 ]
 
+# Geometries of plain axes, of the forest and of boosting.
+PLAIN_NAMES = ("axes", "symmetric")
+
 METRICS = {  # label, and whether high or low is better
     "kappa": ("Cohen's kappa", "high"),
     "accuracy": ("accuracy", "high"),
@@ -239,7 +242,7 @@ def _against(own: str, pair: Pair) -> str:
 def _race(own: str, winners: list[str], named: bool) -> str:
     """Say what the race chose; the method is named where the sentence before does not."""
     race = f"The race of {_word(own)}" if named else "Its race"
-    plain = sum(winner == "axes" for winner in winners)
+    plain = sum(winner in PLAIN_NAMES for winner in winners)
     if plain == len(winners):
         return f"{race} chose plain axes in every split: rotated cuts did not help."
     others = len(winners) - plain

@@ -46,9 +46,10 @@ from jarf.trees import Forest, Limits, stream
 
 # The geometry of "fast": the best on average without a race.
 FAST = "mixed"
-# The geometries that race if none are named, by the minimum number of encoded columns. "focused"
+# The geometries that race if none are named, by the minimum number of encoded columns. The first
+# has plain axes only: with symmetric trees in turn, they are better than without. "focused"
 # draws axes by the square of their sensitivity, for tables in which most columns are noise.
-RACERS: dict[int, tuple[str, ...]] = {0: ("axes", "mixed", "recursive", "weighted")}
+RACERS: dict[int, tuple[str, ...]] = {0: ("symmetric", "mixed", "recursive", "weighted")}
 RACERS[50] = (*RACERS[0], "focused")
 # Maximum number of rows in a race between geometries.
 RACE_ROWS = 10_000
@@ -62,6 +63,8 @@ COARSE, COARSE_RATE = 3.0, 0.1
 # The rate of learning_rate="auto". With "fast", if early stopping asks for more than MANY_ROUNDS
 # rounds, the final model's rate is raised, at most to that of the race, and it runs fewer rounds.
 AUTO_RATE, MANY_ROUNDS = 0.03, 1000
+# min_samples_leaf="auto": rows of the leaves of ordinary trees, and of symmetric trees.
+LEAST_ROWS = (5, 2)
 # Attributes that only early stopping sets.
 _FROM_HELD_OUT = ("validation_score_", "validation_rows_", "validation_predictions_")
 
@@ -102,7 +105,7 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "max_leaf_nodes": [Interval(Integral, 2, None, closed="left"), None],
         "max_depth": [Interval(Integral, 1, None, closed="left"), None],
-        "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
+        "min_samples_leaf": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "l2_regularization": [Interval(Real, 0.0, None, closed="left")],
         "max_features": [StrOptions({"auto"}), Interval(Real, 0.0, 1.0, closed="right")],
         "monotonic_cst": ["array-like", dict, None],
@@ -282,7 +285,8 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
         if few or (len(cycles) == 1 and not stops):
             if len(cycles) > 1:
                 reason = f"{len(X)} training rows are fewer than the {MIN_ROWS} that a race needs"
-                self.race_ = RaceResult((AXES.name,), [], reason=reason)
+                name = cycles[0].name
+                self.race_ = RaceResult((name,), [], reason=reason, plain=name)
             return min(self.max_iter, FEW_ROUNDS) if stops else self.max_iter
         with stages.stage("race" if len(cycles) > 1 else "early stopping"):
             chosen = self._contest(X, y, weights, cycles, seed, stages)
@@ -403,15 +407,21 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
         return asked
 
     def _round_rules(self, learning_rate: float) -> RoundRules:
+        at_least = (self.min_samples_leaf,) * 2 if self.min_samples_leaf != "auto" else LEAST_ROWS
         limits = Limits(
             max_depth=self.max_depth,
             max_leaf_nodes=self.max_leaf_nodes,
-            min_samples_leaf=self.min_samples_leaf,
+            min_samples_leaf=at_least[0],
             histogram_from=HISTOGRAM_FROM,
         )
+        # A symmetric tree has as many cuts as levels.
+        depths = [self.max_depth, self.max_leaf_nodes and self.max_leaf_nodes - 1]
+        depth = min((depth for depth in depths if depth is not None), default=None)
+        symmetric = Limits(max_depth=depth, min_samples_leaf=at_least[1], symmetric=True)
         return RoundRules(
             learning_rate,
             limits,
+            symmetric,
             self.l2_regularization,
             self.subsample,
             self.max_features,

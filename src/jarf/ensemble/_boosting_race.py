@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from jarf._threads import thread_map
-from jarf.ensemble._cycles import AXES, Cycle
+from jarf.ensemble._cycles import Cycle
 from jarf.ensemble._holdout import ScoredRows
 from jarf.ensemble._race_result import RaceResult
 from jarf.ensemble._rounds import Rounds
@@ -176,7 +176,7 @@ def choose(
     Parameters
     ----------
     racers : sequence of Racer
-        For a single racer only the number of rounds is tuned, without a race.
+        Plain axes first. For a single racer only the number of rounds is tuned, without a race.
     rows : ScoredRows
         The scored rows, split by split.
     stopping : Stopping
@@ -196,10 +196,11 @@ def choose(
         )
         if heat < stopping.max_iter:
             kept = running[: max(1, len(running) // 2)]
-            plain = [racer for racer in running if racer.cycle == AXES and racer not in kept]
-            if plain and heat == HEATS[-1] and _is_hopeless(plain[0], kept[0], rows, stopping):
-                plain = []
-            running = kept + plain
+            plain = racers[0]
+            gone = plain in kept or plain not in running
+            if heat == HEATS[-1] and not gone:
+                gone = _is_hopeless(plain, kept[0], rows, stopping)
+            running = kept if gone else [*kept, plain]
     best, race = running[0], None
     if len(racers) > 1:
         best, race = _decide(racers, running, rows, stopping, measure)
@@ -229,7 +230,7 @@ def _decide(
     A racer dropped early is compared with plain axes after the same number of rounds; if plain axes
     left early, all are.
     """
-    plain = next(racer for racer in racers if racer.cycle == AXES)
+    plain = racers[0]
     table: list[dict[str, Any]] = []
     for racer in racers:
         n_rounds: int | None = racer.runs[0].n_rounds + 1
@@ -260,5 +261,6 @@ def _decide(
     if plain not in finalists:
         winner = finalists[0].cycle.name
     elif not first["gain"] > CLEAR * first["standard_error"]:
-        winner = AXES.name
-    return names[winner], RaceResult((winner,), table, measure=measure, threshold=CLEAR)
+        winner = plain.cycle.name
+    result = RaceResult((winner,), table, measure=measure, threshold=CLEAR, plain=plain.cycle.name)
+    return names[winner], result

@@ -53,6 +53,7 @@ class Cycle:
 
 
 AXES = Cycle("axes", (PLAIN,))
+_SYMMETRIC = Geometry("symmetric", symmetric=True)
 
 _LINEAR = Geometry("linear", local=True)
 _DENSE = Geometry("dense", ("forest", "whitened"), local=True)
@@ -63,9 +64,10 @@ CYCLES = {
     cycle.name: cycle
     for cycle in (
         AXES,
+        Cycle("symmetric", (_SYMMETRIC, PLAIN)),
         Cycle("linear", (_LINEAR,)),
-        Cycle("mixed", (_LINEAR, _DENSE, _KERNEL)),
-        Cycle("recursive", (_LINEAR, _OWN, _KERNEL)),
+        Cycle("mixed", (_SYMMETRIC, _LINEAR, _DENSE, _KERNEL)),
+        Cycle("recursive", (_SYMMETRIC, _LINEAR, _OWN, _SYMMETRIC, _KERNEL, _OWN)),
         Cycle("weighted", (Geometry("weighted", ("forest", "whitened"), 3, True, 1.0),)),
         Cycle("focused", (GEOMETRIES["focused"],)),
     )

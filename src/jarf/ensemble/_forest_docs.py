@@ -110,11 +110,12 @@ max_iter : int, default=3000
     Maximum number of rounds; early stopping finds the number on held-out rows.
 max_leaf_nodes : int or None, default=16
     Maximum number of leaves of a tree; the node with the largest gain is split next. None: no
-    limit.
+    limit. Symmetric trees, in which one cut divides all nodes of a level, have at most
+    ``max_leaf_nodes - 1`` cuts, and more leaves.
 max_depth : int or None, default=6
     Maximum depth of a tree. None: no limit.
-min_samples_leaf : int, default=5
-    Minimum number of rows in a leaf, whatever their weights.
+min_samples_leaf : int or "auto", default="auto"
+    Minimum number of rows in a leaf, whatever their weights. "auto": 5, and 2 in symmetric trees.
 l2_regularization : float, default=1.0
     Added to the sum of hessians of a leaf, which grows with the sample weights: weights far below
     one make leaves small.
@@ -134,7 +135,8 @@ geometry : {"auto", "fast", ...}, Cycle, Geometry or list, default="auto"
     "auto" holds the race. "fast" skips it and takes the geometry that does best on average. A
     name of :data:`jarf.ensemble.CYCLES`, "axes" among them, or a :class:`jarf.ensemble.Cycle` or
     :class:`jarf.ensemble.Geometry` is taken as it is. A list of them holds a race between those
-    and plain axes.
+    and plain axes. In "symmetric" and some others, some rounds grow symmetric trees, but not under
+    monotone constraints.
 surrogate_rows : int or None, default=50_000
     Surrogates see at most this many random rows (and one of every class); None: all. Gradients
     are taken at every row, or at a random part of more than 8,000 rows.

@@ -31,6 +31,9 @@ class Geometry:
     axes : bool, default=True
         False: a node tries its local directions only, and all of them, as in a canonical
         correlation forest.
+    symmetric : bool, default=False
+        Only in boosting: whether one axis cuts all nodes of a level, as in CatBoost. Such trees
+        have no directions.
 
     Examples
     --------
@@ -51,8 +54,11 @@ class Geometry:
     power: float = 0.0
     bootstrap: bool = False
     axes: bool = True
+    symmetric: bool = False
 
     def __post_init__(self) -> None:
+        if self.symmetric and (self.sources or self.local):
+            raise ValueError("A geometry with symmetric=True needs local=False and no sources.")
         if not self.axes and (self.sources or not self.local):
             raise ValueError("A geometry with axes=False needs local=True and no sources.")
 

@@ -154,14 +154,14 @@ class JacobianForest(BaggedForest):
     def _fixed_geometries(self) -> tuple[Geometry, ...] | None:
         """Return the geometries asked for, which share the trees; None where a race decides."""
         if isinstance(self.geometry, Geometry):
-            return (self.geometry,)
+            return (without_symmetric(self.geometry),)
         if isinstance(self.geometry, Cycle):
             if self.geometry.uses_own:
                 raise ValueError(
                     f"The cycle {self.geometry.name!r} draws from {OWN!r}, the gradients of a "
                     "booster so far, which a forest does not have."
                 )
-            return self.geometry.rounds
+            return tuple(without_symmetric(geometry) for geometry in self.geometry.rounds)
         if not isinstance(self.geometry, str) or self.geometry == "auto":
             return None
         return (GEOMETRIES[FAST if self.geometry == "fast" else self.geometry],)
@@ -180,7 +180,7 @@ class JacobianForest(BaggedForest):
                 )
             if geometry != PLAIN and geometry.name in {other.name for other in asked}:
                 raise ValueError(f"Two geometries of the race are called {geometry.name!r}.")
-            asked += [geometry] if geometry != PLAIN else []
+            asked += [without_symmetric(geometry)] if geometry != PLAIN else []
         return asked
 
     def _sizes(self, table: Table) -> NodeSizes:
@@ -228,3 +228,14 @@ class JacobianForest(BaggedForest):
         ]
         pilots = {g.name: [track.pilot(rules, g) for track in tracks] for g in geometries}
         return Raced(tracks, pilots) if tracks else None
+
+
+def without_symmetric(geometry: Geometry) -> Geometry:
+    """Return the geometry; reject symmetric trees, which a forest cannot grow."""
+    if geometry.symmetric:
+        raise ValueError(
+            f"The geometry {geometry.name!r} grows symmetric trees, which only boosting has. Use "
+            "it in JacobianBoostingClassifier or JacobianBoostingRegressor, or set "
+            "symmetric=False."
+        )
+    return geometry

@@ -44,6 +44,8 @@ class RaceResult:
         Why no race was held.
     threshold : float, default=2.5
         Standard errors by which plain axes had to be beaten.
+    plain : str, default="axes"
+        The geometry of plain axes that the others are compared with.
 
     Examples
     --------
@@ -69,6 +71,7 @@ class RaceResult:
     measure: str = ""
     reason: str = ""
     threshold: float = CLEAR_OF_SEVERAL
+    plain: str = PLAIN.name
 
     @property
     def winner(self) -> str:
@@ -115,18 +118,18 @@ def _sentences(result: RaceResult) -> list[str]:
 
 def _outcome(result: RaceResult) -> list[str]:
     """Name the winner and its lead, or the best competitor of plain axes."""
-    if result.winner != PLAIN.name:
+    if result.winner != result.plain:
         first = next(row for row in result.rows if row["geometry"] == result.winner)
         return [
             f"'{result.winner}' won: {_gain_text(result, first)} than plain axes on held-out rows, "
             f"standard error {_number(result, first['standard_error'])}.",
             _certainty(result, first),
         ]
-    rivals = [row for row in _finalists(result) if row["geometry"] != PLAIN.name]
+    rivals = [row for row in _finalists(result) if row["geometry"] != result.plain]
     if not rivals and len(result.rows) > 1:
-        return [f"Plain axes ('{PLAIN.name}') won: all other geometries were eliminated early."]
+        return [f"Plain axes ('{result.plain}') won: all other geometries were eliminated early."]
     if not rivals:
-        return [f"Only plain axes ('{PLAIN.name}') took part."]
+        return [f"Only plain axes ('{result.plain}') took part."]
     best = max(rivals, key=lambda row: row["gain"])
     found = (
         f"{_gain_text(result, best)} on held-out rows, standard error "
@@ -138,7 +141,7 @@ def _outcome(result: RaceResult) -> list[str]:
         else "No finalist was better than plain axes."
     )
     return [
-        f"Plain axes ('{PLAIN.name}') won. Best other finalist: '{best['geometry']}', {found}.",
+        f"Plain axes ('{result.plain}') won. Best other finalist: '{best['geometry']}', {found}.",
         verdict,
     ]
 
@@ -193,14 +196,14 @@ def _table(result: RaceResult) -> list[list[str]]:
     for row in rows:
         if row["geometry"] in places:
             outcome = "used"
-        elif row["geometry"] == PLAIN.name:
+        elif row["geometry"] == result.plain:
             outcome = "not used"
         elif row in finalists:
             outcome = "finalist, not used"
         else:
             outcome = f"eliminated after {row['n_trees']} trees"
         gain, error = "baseline", ""
-        if row["geometry"] != PLAIN.name:
+        if row["geometry"] != result.plain:
             gain = _number(result, row["gain"], sign="+")
             error = _number(result, row["standard_error"])
         table.append([row["geometry"], gain, error, outcome])
@@ -224,7 +227,7 @@ def _number(result: RaceResult, value: float, sign: str = "") -> str:
     """Write a kappa with four decimals, a loss in percent of that of plain axes."""
     if result.measure in (KAPPA, ""):
         return f"{value:{sign}.4f}"
-    losses = [row["loss"] for row in result.rows if row["geometry"] == PLAIN.name]
+    losses = [row["loss"] for row in result.rows if row["geometry"] == result.plain]
     if losses and losses[0] > 0:
         return f"{100 * value / losses[0]:{sign}.2f} %"
     return f"{value:{sign}.4g}"

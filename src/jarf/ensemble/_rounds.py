@@ -94,6 +94,8 @@ class RoundRules:
     ----------
     learning_rate : float
     limits : Limits
+    symmetric : Limits
+        Of symmetric trees.
     l2_regularization : float
     subsample : float
         Share of the rows that a tree sees.
@@ -105,6 +107,7 @@ class RoundRules:
 
     learning_rate: float
     limits: Limits
+    symmetric: Limits
     l2_regularization: float
     subsample: float
     max_features: float | str
@@ -310,12 +313,17 @@ class Rounds:
                 self._one_sum(steps, rng),
                 weights,
                 int(rng.integers(2**31 - 1)),
-                self.rules.limits,
+                self._limits_of(geometry),
                 self.stop,
                 keep_leaves=True,
                 n_threads=self.n_threads,
             )
             self._add(self._finished(tree, steps, weights))
+
+    def _limits_of(self, geometry: Geometry) -> Limits:
+        """Return the limits of a round's tree. Constraints rule out symmetric trees."""
+        symmetric = geometry.symmetric and self.rules.monotonic is None
+        return self.rules.symmetric if symmetric else self.rules.limits
 
     def _one_sum(self, steps: NewtonTarget, rng: np.random.Generator) -> NewtonTarget:
         """Combine the gradients of several outputs with random factors, to evaluate splits.

@@ -85,10 +85,10 @@ def _parts() -> list[Kind]:
     }
     linear = {"mean": "vector", "scale": "vector", "matrix": "matrix|LowRankPreconditioner|none"}
     geometry = {"name": "text", "sources": "tuple", "n_loadings": "count", "local": "bool"}
-    geometry |= {"power": "number", "bootstrap": "bool", "axes": "bool"}
+    geometry |= {"power": "number", "bootstrap": "bool", "axes": "bool", "symmetric": "bool"}
     wide = {"factor": "csr_array", "weight": "number", "n_probes": "count"}
     race = {"winners": "tuple", "rows": "list", "sizes": "dict", "min_samples_split": "count"}
-    race |= {"measure": "text", "reason": "text", "threshold": "number"}
+    race |= {"measure": "text", "reason": "text", "threshold": "number", "plain": "text"}
     calibration = {"temperature": "number", "floor": "number", "n_rows": "count"}
     calibration |= {"log_loss": "tuple", "calibration_error": "tuple", "reason": "text"}
     residuals = {"scores": "matrix", "weights": "vector", "floors": "vector"}
@@ -112,7 +112,7 @@ def _parts() -> list[Kind]:
         Kind(LowRankPreconditioner, {"factor": "csr_array", "diagonal": "vector"}, _check_low_rank),
         Kind(EJOP, {"total": "matrix", "weight": "number", "n_probes": "count"}, _check_ejop),
         Kind(WideEJOP, wide, _check_wide),
-        Kind(ours.Geometry, geometry, _check_geometry),
+        Kind(ours.Geometry, geometry, _check_geometry, frozenset({"symmetric"})),
         Kind(ours.Cycle, {"name": "text", "rounds": "tuple"}),
         Kind(ours.RaceResult, race, _check_race, frozenset(race) - {"winners", "rows"}),
         Kind(ours.Calibration, calibration, _check_calibration),

@@ -31,6 +31,11 @@ DRAWN_AT_ONCE = 2**16
 class Limits:
     """Limits on splitting nodes, with the names and meanings of the estimators' parameters.
 
+    With ``symmetric=True``, one cut divides all nodes of a level, and ``max_depth`` is the number
+    of cuts. A node is not divided by a cut that leaves a side with fewer than
+    ``min_samples_leaf`` rows. Such trees are grown from a :class:`NewtonTarget` of one output and
+    from axes; ``max_leaf_nodes`` does not apply to them.
+
     Examples
     --------
     >>> from jarf.trees import Limits
@@ -46,6 +51,7 @@ class Limits:
     min_impurity_decrease: float = 0.0
     histogram_from: int = HISTOGRAM_FROM
     sample_from: int = SAMPLE_FROM
+    symmetric: bool = False
 
     def crossing(self) -> Any:
         """Return the engine's object."""

@@ -29,6 +29,7 @@ from jarf.trees._reference_proposals import (
     SparseRandom,
 )
 from jarf.trees._reference_search import Search
+from jarf.trees._reference_symmetric import SymmetricGrower
 from jarf.trees._reference_targets import (
     Entropy,
     Gini,
@@ -97,6 +98,7 @@ def Limits(
     min_impurity_decrease: float = 0.0,
     histogram_from: int,
     sample_from: int,
+    symmetric: bool = False,
 ) -> SimpleNamespace:
     """When a node is split no further, under the names of the estimators."""
     return SimpleNamespace(**locals())
@@ -311,9 +313,14 @@ class _Grower:
 
 def grow_tree(columns, proposal, target, weights, seed, limits, keep_leaves, stop, n_threads):
     """Grow one tree: see ``native/grower.hpp``. It always uses one thread."""
-    made = proposal.make(len(columns.values))
-    grower = _Grower(columns, made, copy(target), weights, seed, limits)
-    grow = grower.depth_first if limits.max_leaf_nodes is None else grower.best_first
+    made, own = proposal.make(len(columns.values)), copy(target)
+    grower: Any
+    if limits.symmetric:
+        grower = SymmetricGrower(columns, made, own, weights, seed, limits)
+        grow = grower.grow
+    else:
+        grower = _Grower(columns, made, own, weights, seed, limits)
+        grow = grower.depth_first if limits.max_leaf_nodes is None else grower.best_first
     grow(np.flatnonzero(weights > 0))
     return (
         np.array(grower.nodes, NODE).view(np.int32),
