@@ -504,3 +504,25 @@ def test_constraints_leave_no_symmetric_trees():
 def test_a_geometry_with_directions_cannot_be_symmetric():
     with pytest.raises(ValueError, match="needs local=False and no sources"):
         Geometry("both", ("forest",), symmetric=True)
+
+
+def test_early_stopping_looks_at_calibrated_probabilities():
+    noisy = (SCORE + rng.normal(size=len(X)) > 0).astype(int)
+    fits = {
+        name: JacobianBoostingClassifier(geometry="axes", scoring=name, random_state=0)
+        for name in ("auto", "loss", "calibrated_loss")
+    }
+    for model in fits.values():
+        model.fit(X, noisy)
+    auto, loss, calibrated = (fits[name] for name in ("auto", "loss", "calibrated_loss"))
+    np.testing.assert_array_equal(auto.predict_proba(X), calibrated.predict_proba(X))
+    assert calibrated.validation_score_.max() > loss.validation_score_.max()
+    assert calibrated.n_iter_ >= loss.n_iter_
+    plain = clone(loss).set_params(calibrate=False)
+    same = clone(auto).set_params(calibrate=False)
+    assert same.fit(X, noisy).n_iter_ == plain.fit(X, noisy).n_iter_ == loss.n_iter_
+
+
+def test_responses_have_no_calibrated_loss():
+    with pytest.raises(ValueError, match="'calibrated_loss' is for classifiers"):
+        JacobianBoostingRegressor(scoring="calibrated_loss").fit(X, SCORE)

@@ -11,6 +11,7 @@ from jarf.ensemble._losses import (
     Logistic,
     Softmax,
     SquaredError,
+    best_power,
     classification_loss,
     group_quantiles,
     regression_loss,
@@ -139,3 +140,26 @@ def test_responses_outside_the_loss_are_refused(name, y, message):
 def test_the_quantile_must_be_named():
     with pytest.raises(ValueError, match=r"quantile=0\.9"):
         regression_loss("quantile", None, 1)
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize(("factor", "expected"), [(3.0, 1 / 3), (0.5, 1.0)])
+def test_the_power_undoes_overconfidence_and_nothing_else(n_classes, factor, expected):
+    rng = np.random.default_rng(0)
+    raw = rng.normal(size=(4000, 1 if n_classes == 2 else n_classes))
+    loss = classification_loss(n_classes)
+    scores = np.hstack([np.zeros_like(raw), raw]) if n_classes == 2 else raw
+    labels = (scores + rng.gumbel(size=scores.shape)).argmax(axis=1)
+    power = 1.0
+    for _ in range(8):
+        power = best_power(loss, labels, factor * raw, np.ones(4000), power)
+    assert power == pytest.approx(expected, rel=0.05)
+
+
+def test_the_power_stays_within_bounds():
+    """Labels that contradict the sums ask for a power of zero; few rows must not go there."""
+    loss, labels = classification_loss(2), np.array([0, 1])
+    power = 1.0
+    for _ in range(20):
+        power = best_power(loss, labels, np.array([[50.0], [-50.0]]), np.ones(2), power)
+    assert 0.25 <= power < 1.0

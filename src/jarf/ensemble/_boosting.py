@@ -65,6 +65,8 @@ COARSE, COARSE_RATE = 3.0, 0.1
 AUTO_RATE, MANY_ROUNDS = 0.03, 1000
 # min_samples_leaf="auto": rows of the leaves of ordinary trees, and of symmetric trees.
 LEAST_ROWS = (5, 2)
+# Names of scores for early stopping that are losses, not scikit-learn's scorers.
+LOSSES = ("auto", "loss", "calibrated_loss")
 # Attributes that only early stopping sets.
 _FROM_HELD_OUT = ("validation_score_", "validation_rows_", "validation_predictions_")
 
@@ -334,6 +336,7 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
         if not splits:
             return None
         loss, measure, coarse = self._loss(), self._measure(), self._coarse()
+        calibrated = self._is_calibrated()
         rules = self._round_rules(coarse * self._rate())
         racers = [Racer(cycle, [], np.empty(0)) for cycle in cycles]
         # Several boosters grow side by side; a single one shares its rounds among the threads.
@@ -341,7 +344,8 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
         for number, (learn, score) in enumerate(splits):
             part = f"split {number}"
             rows = self._prepare(X[learn], y[learn], weights[learn], cycles, seed, part)
-            scored = Scored(np.ascontiguousarray(X[score]), y[score], weights[score], measure)
+            held_out = np.ascontiguousarray(X[score]), y[score], weights[score]
+            scored = Scored(*held_out, measure, calibrated)
             for racer in racers:
                 run = Rounds(rows, self._loss(), racer.cycle, rules, seed, scored, n_threads)
                 racer.runs.append(run)
@@ -353,7 +357,7 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
             racers,
             ScoredRows.of(X[held_out], weights[held_out]),
             stopping,
-            loss.title,
+            f"calibrated {loss.title}" if calibrated else loss.title,
             self.n_jobs,
             stages.detail,
         )
@@ -447,6 +451,18 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
                 )
         return encoded
 
+    def _is_calibrated(self) -> bool:
+        """Return whether early stopping looks at calibrated probabilities."""
+        if self.scoring == "calibrated_loss":
+            if not self._n_classes:
+                raise ValueError(
+                    "scoring='calibrated_loss' is for classifiers; use scoring='loss' for "
+                    "responses."
+                )
+            return self._n_classes > 1
+        return self.scoring == "auto" and self.calibrate and self._n_classes > 1
+
+    @abstractmethod
     def _measure(self) -> Callable[[np.ndarray, np.ndarray, np.ndarray], float] | None:
         """Return the measure for early stopping; None means the loss."""
         return None

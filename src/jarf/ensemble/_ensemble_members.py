@@ -140,6 +140,8 @@ class Member:
         if isinstance(self.model, _OURS) and self.model.calibrate:
             # The ensemble fits one temperature to the held-out predictions.
             self.model = clone(self.model).set_params(calibrate=False)
+            if isinstance(self.model, JacobianBoostingClassifier) and self.model.scoring == "auto":
+                self.model.set_params(scoring="calibrated_loss")
 
     def fit(self, task: Task, seed: int, n_jobs: int | None) -> Any:
         """Return a copy of the model, fitted to the rows of a task."""

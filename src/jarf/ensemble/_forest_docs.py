@@ -148,9 +148,12 @@ categorical_features : "from_dtype", None or array-like, default="from_dtype"
 early_stopping : "auto" or bool, default="auto"
     Whether to find the number of rounds on held-out rows; the final model is then fitted on all
     rows. "auto": if there are at least 20 rows. Smaller tables get at most 100 rounds.
-scoring : str, callable or None, default="loss"
-    The score for early stopping: "loss" (or None), the name of a scikit-learn scorer, or a scorer
-    ``(estimator, X, y, sample_weight=...)``, which may use predictions only.
+scoring : str, callable or None, default="auto"
+    The score for early stopping: "loss" (or None); "calibrated_loss", the log loss of a classifier
+    after its probabilities were calibrated on the held-out rows, which allows for more rounds; the
+    name of a scikit-learn scorer, or a scorer ``(estimator, X, y, sample_weight=...)``, which may
+    use predictions only. "auto": "calibrated_loss" in classifiers with ``calibrate=True``, else
+    "loss".
 validation_fraction : float, default=0.2
     Share of the rows held out. Tables of fewer than 1,500 rows are held out in turn, in three
     folds; those of fewer than 500 rows in five.

@@ -17,7 +17,7 @@ from jarf._sklearn import (
     StrOptions,
     weigh_classes,
 )
-from jarf.ensemble._boosting import JacobianBoosting
+from jarf.ensemble._boosting import LOSSES, JacobianBoosting
 from jarf.ensemble._boosting_race import Chosen, fold_error_scale
 from jarf.ensemble._calibration import Calibration
 from jarf.ensemble._conformal import IntervalMixin, SetMixin
@@ -98,7 +98,7 @@ class JacobianBoostingClassifier(SetMixin, ClassifierMixin, JacobianBoosting):
         surrogate_rows: int | None = 50_000,
         categorical_features: Any = "from_dtype",
         early_stopping: bool | str = "auto",
-        scoring: Any = "loss",
+        scoring: Any = "auto",
         validation_fraction: float = 0.2,
         n_iter_no_change: int = 25,
         tol: float = 1e-7,
@@ -160,7 +160,7 @@ class JacobianBoostingClassifier(SetMixin, ClassifierMixin, JacobianBoosting):
         return classification_loss(self.n_classes_)
 
     def _measure(self):
-        if self.scoring in (None, "loss"):
+        if self.scoring in (None, *LOSSES):
             return None
         scorer = get_scorer(self.scoring) if isinstance(self.scoring, str) else self.scoring
         link = self._loss().link
@@ -321,7 +321,7 @@ default="squared_error"
         surrogate_rows: int | None = 50_000,
         categorical_features: Any = "from_dtype",
         early_stopping: bool | str = "auto",
-        scoring: Any = "loss",
+        scoring: Any = "auto",
         validation_fraction: float = 0.2,
         n_iter_no_change: int = 25,
         tol: float = 1e-7,
@@ -418,7 +418,7 @@ default="squared_error"
         return base
 
     def _measure(self):
-        if self.scoring in (None, "loss"):
+        if self.scoring in (None, *LOSSES):
             return None
         scorer = get_scorer(self.scoring) if isinstance(self.scoring, str) else self.scoring
         link = self._loss().link

@@ -12,12 +12,17 @@ from collections.abc import Callable
 import numpy as np
 from scipy.special import expit, xlogy
 
+from jarf.ensemble._calibration import PRIOR, WARMEST
+
 # Lower bound for hessians of classes, to avoid division by zero.
 LEAST_HESSIAN = 1e-12
 # Lower bound for class shares and mean counts before the logarithm.
 LEAST_SHARE = 1e-9
 # Residuals beyond this quantile of their absolute values count linearly in Huber's loss.
 HUBER_QUANTILE = 0.9
+# Steps of log(power) in the search for the power that calibrates probabilities: for differences,
+# and at most. The least curvature prevents long steps where the loss hardly changes.
+POWER_STEP, MOST_POWER_STEP, LEAST_CURVATURE = 0.05, 0.5, 1e-3
 
 
 class Loss(ABC):
@@ -304,3 +309,33 @@ def regression_loss(name: str, quantile: float | None, n_outputs: int) -> Loss:
 def classification_loss(n_classes: int) -> Loss:
     """Return the log loss for two or more classes."""
     return Logistic() if n_classes == 2 else Softmax(n_classes)
+
+
+def best_power(loss: Loss, y, raw: np.ndarray, weights: np.ndarray, start: float) -> float:
+    """Return a factor of the sums, at most one, that lowers their loss: one Newton step.
+
+    It is the inverse of the temperature that calibrates the probabilities, found step by step.
+
+    Parameters
+    ----------
+    loss : Logistic or Softmax
+    y, raw, weights : ndarray
+        Held-out rows.
+    start : float
+        The factor before.
+
+    Returns
+    -------
+    float
+    """
+    middle = np.log(start)
+    tried = middle + POWER_STEP * np.array([-1.0, 0.0, 1.0])
+    below, at, above = (
+        np.average(loss.losses(y, np.exp(log) * raw), weights=weights)
+        + 0.5 * (log / PRIOR) ** 2 / len(y)
+        for log in tried
+    )
+    slope = (above - below) / (2 * POWER_STEP)
+    curvature = max((above - 2 * at + below) / POWER_STEP**2, LEAST_CURVATURE)
+    step = np.clip(slope / curvature, -MOST_POWER_STEP, MOST_POWER_STEP)
+    return float(np.exp(np.clip(middle - step, np.log(1.0 / WARMEST), 0.0)))

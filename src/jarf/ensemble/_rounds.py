@@ -18,7 +18,7 @@ from jarf.ensemble._jacobian_growth import (
     needed_sources,
     pack_gradients,
 )
-from jarf.ensemble._losses import Loss, RefittedLoss
+from jarf.ensemble._losses import Loss, RefittedLoss, best_power
 from jarf.ensemble._sources import Source, Table, fit_sources
 from jarf.gradients import Differences, forest_gradients, robust_scale, value_gaps
 from jarf.trees import (
@@ -45,6 +45,8 @@ HISTOGRAM_FROM = 64
 MOST_LOG_STEP = 5.0
 
 
+# Rounds between two updates of the calibration at held-out rows, and steps to find it anew.
+CALIBRATED_EVERY, POWER_STEPS = 3, 8
 # Maximum number of axes that a node tries with max_features="auto".
 MOST_AXES = 256
 # Number of axes drawn by importance in a node, as a multiple of the square root of the columns.
@@ -182,12 +184,15 @@ class Scored:
     weights : ndarray of shape (n,)
     measure : callable, default=None
         ``measure(raw, y, weights) -> float``, lower is better; None: the loss.
+    calibrated : bool, default=False
+        Whether losses are those of calibrated probabilities.
     """
 
     X: np.ndarray
     y: np.ndarray
     weights: np.ndarray
     measure: Callable[[np.ndarray, np.ndarray, np.ndarray], float] | None = None
+    calibrated: bool = False
 
     def loss(self, loss: Loss, raw: np.ndarray) -> float:
         """Return the loss or measure of sums of trees."""
@@ -228,6 +233,7 @@ class Rounds:
         self.raw = np.tile(self.base, (len(rows.X), 1))
         self.scored = scored
         self.scored_losses: list[float] = []
+        self._power = 1.0  # calibrates the sums at the held-out rows
         if scored is not None:
             self.scored_raw = np.tile(self.base, (len(scored.X), 1))
             self.scored_losses.append(scored.loss(loss, self.scored_raw))
@@ -289,7 +295,10 @@ class Rounds:
     def losses_after(self, n_rounds: int) -> np.ndarray:
         """Return the loss of every held-out row after ``n_rounds`` rounds."""
         assert self.scored is not None
-        return self.loss.losses(self.scored.y, self.raw_after(n_rounds))
+        raw, power = self.raw_after(n_rounds), 1.0
+        for _ in range(POWER_STEPS if self.scored.calibrated else 0):
+            power = best_power(self.loss, self.scored.y, raw, self.scored.weights, power)
+        return self.loss.losses(self.scored.y, power * raw)
 
     def advance(self, n_rounds: int) -> None:
         """Run ``n_rounds`` more rounds."""
@@ -418,5 +427,14 @@ class Rounds:
         self.raw += steps
         if self.scored is not None:
             self.scored_raw += alone.sums(self.scored.X, self.n_threads)
-            self.scored_losses.append(self.scored.loss(self.loss, self.scored_raw))
+            self.scored_losses.append(self._scored_loss(self.scored))
         self.trees.append(tree._replace(leaves=tree.leaves[:0]))
+
+    def _scored_loss(self, scored: Scored) -> float:
+        """Return the loss at the held-out rows, calibrated every few rounds."""
+        if not scored.calibrated:
+            return scored.loss(self.loss, self.scored_raw)
+        if self.n_rounds % CALIBRATED_EVERY == 0:
+            known = scored.y, self.scored_raw, scored.weights
+            self._power = best_power(self.loss, *known, self._power)
+        return scored.loss(self.loss, self._power * self.scored_raw)
