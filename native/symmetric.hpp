@@ -171,13 +171,10 @@ class SymmetricGrower {
         whole += part.score;
         continue;
       }
-      std::fill(sums, sums + 2 * n_bins, 0.0);
-      std::fill(counts, counts + n_bins, 0U);
-      for (std::size_t i = part.begin; i < part.end; ++i) {
-        const std::size_t bin = codes[rows_[i]];
-        sums[2 * bin] += pairs_[2 * i];
-        sums[2 * bin + 1] += pairs_[2 * i + 1];
-        ++counts[bin];
+      if (n_bins == 2) {
+        fill_pair(part, codes, sums, counts);
+      } else {
+        fill(part, codes, n_bins, sums, counts);
       }
       Side left;
       double score = part.score;
@@ -196,6 +193,41 @@ class SymmetricGrower {
       if (whole + scores[bin] > best.score) best = {whole + scores[bin], bin, feature};
     }
     return best;
+  }
+
+  // Adds up the gradients, hessians and rows of a node in the bins of a column.
+  void fill(const Part& part, const std::uint8_t* codes, std::size_t n_bins, double* sums,
+            std::uint32_t* counts) const {
+    std::fill(sums, sums + 2 * n_bins, 0.0);
+    std::fill(counts, counts + n_bins, 0U);
+    for (std::size_t i = part.begin; i < part.end; ++i) {
+      const std::size_t bin = codes[rows_[i]];
+      sums[2 * bin] += pairs_[2 * i];
+      sums[2 * bin + 1] += pairs_[2 * i + 1];
+      ++counts[bin];
+    }
+  }
+
+  // The same for two bins, whose sums stay in registers. Adding zero to a sum does not change it.
+  void fill_pair(const Part& part, const std::uint8_t* codes, double* sums,
+                 std::uint32_t* counts) const {
+    double gradient[2] = {}, hessian[2] = {};
+    std::uint32_t n_second = 0;
+    for (std::size_t i = part.begin; i < part.end; ++i) {
+      const std::uint32_t bin = codes[rows_[i]];
+      const double second = bin, first = 1.0 - second;
+      gradient[0] += first * pairs_[2 * i];
+      gradient[1] += second * pairs_[2 * i];
+      hessian[0] += first * pairs_[2 * i + 1];
+      hessian[1] += second * pairs_[2 * i + 1];
+      n_second += bin;
+    }
+    for (std::size_t bin = 0; bin < 2; ++bin) {
+      sums[2 * bin] = gradient[bin];
+      sums[2 * bin + 1] = hessian[bin];
+    }
+    counts[0] = static_cast<std::uint32_t>(part.size()) - n_second;
+    counts[1] = n_second;
   }
 
   // Returns whether any node was divided: a gain may be pure rounding error.
