@@ -69,11 +69,11 @@ inline void bin_columns(In<float, 2> values, Out<std::uint8_t, 2> codes, Out<flo
           "codes, lowest, highest and n_bins must describe every column");
   jarf::check_matrix(values.data(), d, n);
   nb::gil_scoped_release release;
-  std::vector<float> sorted;
+  std::vector<jarf::Key> scratch;
   for (std::size_t j = 0; j < d; ++j) {
     n_bins.data()[j] = jarf::bin_column(
         values.data() + j * n, n, codes.data() + j * n, lowest.data() + j * jarf::kMaxBins,
-        highest.data() + j * jarf::kMaxBins, sorted);
+        highest.data() + j * jarf::kMaxBins, scratch);
   }
 }
 

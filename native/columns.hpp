@@ -10,6 +10,8 @@
 #include <stdexcept>
 #include <vector>
 
+#include "sorting.hpp"
+
 namespace jarf {
 
 constexpr std::size_t kMaxBins = 256;
@@ -63,17 +65,25 @@ bool all_finite(const T* values, std::size_t n) {
 
 // Divides one column into at most kMaxBins bins with about equal numbers of rows. Equal values
 // share a bin; with few enough distinct values, each has its own bin. The copy is checked because
-// another thread may write to the column, and sorting NaN would access memory out of bounds.
+// another thread may write to the column, and sorting NaN would be meaningless.
 inline std::int32_t bin_column(const float* column, std::size_t n_rows, std::uint8_t* codes,
-                               float* lowest, float* highest, std::vector<float>& sorted) {
-  sorted.assign(column, column + n_rows);
-  if (!all_finite(sorted.data(), n_rows)) {
+                               float* lowest, float* highest, std::vector<Key>& scratch) {
+  scratch.resize(2 * n_rows);
+  Key *keys = scratch.data(), *spare = keys + n_rows;
+  bool spoiled = false;
+  for (std::size_t i = 0; i < n_rows; ++i) {
+    const float value = column[i];
+    spoiled |= !(value - value == 0.0f);
+    keys[i] = make_key(value, i);
+  }
+  if (spoiled) {
     throw std::invalid_argument(
         "the training matrix must be finite in float32: divide columns that are too large");
   }
-  std::sort(sorted.begin(), sorted.end());
+  if (n_rows > 0) radix_sort(keys, spare, n_rows);
+  const auto is_new = [&](std::size_t i) { return key_bits(keys[i]) != key_bits(keys[i - 1]); };
   std::size_t n_distinct = n_rows > 0 ? 1 : 0;
-  for (std::size_t i = 1; i < n_rows; ++i) n_distinct += sorted[i] != sorted[i - 1];
+  for (std::size_t i = 1; i < n_rows; ++i) n_distinct += is_new(i);
   const bool each_its_own = n_distinct <= kMaxBins;
   std::size_t n_bins = 0, begin = 0;
   while (begin < n_rows) {
@@ -83,15 +93,11 @@ inline std::int32_t bin_column(const float* column, std::size_t n_rows, std::uin
       end = begin + std::max<std::size_t>(1, (n_rows - begin) / (kMaxBins - n_bins));
     }
     if (n_bins + 1 == kMaxBins) end = n_rows;
-    while (end < n_rows && sorted[end] == sorted[end - 1]) ++end;
-    lowest[n_bins] = sorted[begin];
-    highest[n_bins] = sorted[end - 1];
+    while (end < n_rows && !is_new(end)) ++end;
+    lowest[n_bins] = float_of_bits(key_bits(keys[begin]));
+    highest[n_bins] = float_of_bits(key_bits(keys[end - 1]));
+    for (; begin < end; ++begin) codes[key_row(keys[begin])] = static_cast<std::uint8_t>(n_bins);
     ++n_bins;
-    begin = end;
-  }
-  for (std::size_t i = 0; i < n_rows; ++i) {
-    codes[i] = static_cast<std::uint8_t>(
-        std::lower_bound(highest, highest + n_bins, column[i]) - highest);
   }
   return each_its_own ? -static_cast<std::int32_t>(n_bins) : static_cast<std::int32_t>(n_bins);
 }

@@ -80,12 +80,12 @@ inline void add_bins(TableArrays& table) {
   table.codes.resize(table.values.size());
   table.lowest.resize(table.n_columns * jarf::kMaxBins);
   table.highest.resize(table.n_columns * jarf::kMaxBins);
-  std::vector<float> sorted;
+  std::vector<jarf::Key> scratch;
   for (std::size_t j = 0; j < table.n_columns; ++j) {
     table.n_bins.push_back(jarf::bin_column(
         table.values.data() + j * table.n_rows, table.n_rows, table.codes.data() + j * table.n_rows,
         table.lowest.data() + j * jarf::kMaxBins, table.highest.data() + j * jarf::kMaxBins,
-        sorted));
+        scratch));
   }
 }
 

@@ -28,8 +28,9 @@ from jarf.ensemble._race_result import KAPPA, SQUARED_ERROR, RaceResult
 from jarf.ensemble._stopping import Answers, CutBack, answers_of, choose_size
 from jarf.trees import Forest
 
-# Trees added to a pilot in each round; after a round the worse half of the racers is eliminated.
-ROUNDS = (8, 8, 16)
+# Trees added to a pilot in each round, and the number of racers that run in the rounds after the
+# first; plain axes always do. Few trees show which racers are bad, not which finalist is best.
+ROUNDS, KEPT = (4, 4, 16), (4, 2)
 # The smooth kappa uses p ** SHARPNESS, scaled to sum to one, in place of the predicted class. The
 # power of a racer is chosen on this many rows to match the average confidence of the plain forest.
 SHARPNESS, MATCHED_ROWS = 6.0, 500
@@ -153,7 +154,7 @@ def run_race(
     note: Callable[[str], None] = lambda text: None,
     sizes: Sequence[int] = (),
 ) -> RaceResult:
-    """Run successive halving; plain axes stay until the end.
+    """Eliminate racers round by round; plain axes stay until the end.
 
     Parameters
     ----------
@@ -182,8 +183,8 @@ def run_race(
         _compare(running, plain, rows.weights)
         running = sorted(running, key=lambda racer: -rows.mean(racer.gains))
         note(f"round {round_ + 1}: " + " > ".join(racer.geometry.name for racer in running))
-        if round_ + 1 < len(ROUNDS):
-            kept = running[: max(2, (len(running) + 1) // 2)]
+        if round_ < len(KEPT):
+            kept = running[: KEPT[round_]]
             running = kept if plain in kept else [*kept, plain]
     result = _result(racers, running, rows)
     if not sizes:

@@ -44,6 +44,8 @@ from jarf.trees import (
 # deviations. Long steps average out the noise of a forest.
 N_TREES = 30
 STEP = 1.5
+# Trees of a surrogate, and rows of a kernel machine, that only serve to choose or to calibrate.
+N_TREES_TRIAL, KERNEL_ROWS_TRIAL = 16, (150, 400)
 # The whitened source looks at this many principal components, the kernel at this many columns.
 MAX_COMPONENTS = 200
 # No square matrix of more columns is formed, nor one of more columns than there are rows.
@@ -79,6 +81,8 @@ class Table:
     n_all : int
     step : float
         Distance between the two probes, in robust standard deviations.
+    trial : bool, default=False
+        Whether the forest grown with these surrogates is only used to choose or to calibrate.
     """
 
     Z: np.ndarray
@@ -90,6 +94,7 @@ class Table:
     rows: np.ndarray
     n_all: int
     step: float
+    trial: bool = False
 
     @classmethod
     def standardised(
@@ -142,12 +147,12 @@ def _has_three_values(Z: np.ndarray) -> np.ndarray:
     return found
 
 
-def grow_surrogate(Z, target: Target, weights, rng, n_jobs) -> Forest:
-    """Grow a small plain forest."""
+def grow_surrogate(Z, target: Target, weights, rng, n_jobs, *, trial: bool = False) -> Forest:
+    """Grow a small plain forest, or an even smaller one for a trial."""
     n, d = Z.shape
     axes = engine().Axes(max(1, int(np.sqrt(d))), np.empty(0))
     plan = TreePlan(make_columns(np.asfortranarray(Z), n_jobs), axes, n_draws=n)
-    seeds = tree_seeds(rng, N_TREES)
+    seeds = tree_seeds(rng, N_TREES_TRIAL if trial else N_TREES)
     return grow_forest(
         lambda seed: plan, target, weights, seeds, Limits(), n_features=d, n_jobs=n_jobs
     )
@@ -177,7 +182,7 @@ class ForestSource:
 
     @classmethod
     def on(cls, Z, table: Table, target: Target, rng, n_jobs) -> ForestSource:
-        forest = grow_surrogate(Z, target, table.weights, rng, n_jobs)
+        forest = grow_surrogate(Z, target, table.weights, rng, n_jobs, trial=table.trial)
         return cls(forest, Differences(steps_of(Z, table.step), Z.min(axis=0), Z.max(axis=0)))
 
     def gradients(self, table: Table, target: Target, n_jobs) -> np.ndarray:
@@ -277,7 +282,8 @@ class KernelSource:
     ) -> KernelSource:
         if forest is None:
             forest = ForestSource.fit(table, target, rng, n_jobs)
-        n_rows = int(np.clip(len(table.Z) // 3, *KERNEL_ROWS))
+        limits = KERNEL_ROWS_TRIAL if table.trial else KERNEL_ROWS
+        n_rows = int(np.clip(len(table.Z) // 3, *limits))
         some = np.arange(len(table.Z))
         if len(some) > n_rows:
             some = np.sort(rng.choice(len(some), n_rows, replace=False))

@@ -7,7 +7,7 @@ no tree of a track sees the label of a row that the track scores.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -48,11 +48,12 @@ class Course:
     n_jobs: int | None
 
     def track(self, split: Split, geometries: Sequence[Geometry], name: str) -> Track:
-        """Fit the surrogates of these geometries on the learning rows of a split."""
+        """Fit small surrogates of these geometries on the learning rows of a split."""
         learn, score = split
+        table = replace(self.table.only(learn), trial=True)
         fitted = fit_sources(
             needed_sources(geometries),
-            *(self.table.only(learn), self.target.only(learn), self.seed, name, self.n_jobs),
+            *(table, self.target.only(learn), self.seed, name, self.n_jobs),
         )
         return Track(self, learn, score, fitted, name)
 
