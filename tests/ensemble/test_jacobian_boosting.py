@@ -99,8 +99,9 @@ def test_invalid_warm_starts_are_refused():
 
 
 @every
-def test_weights_are_repeated_rows(case):
-    model, y = make(case, max_iter=20, **EXACT)
+@pytest.mark.parametrize("geometry", ["axes", "symmetric"])
+def test_weights_are_repeated_rows(case, geometry):
+    model, y = make(case, max_iter=20, **{**EXACT, "geometry": geometry})
     weights = np.random.default_rng(1).integers(1, 4, len(X))
     again = np.repeat(np.arange(len(X)), weights)
     weighed = clone(model).fit(X, y, sample_weight=weights)

@@ -344,8 +344,8 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
         for number, (learn, score) in enumerate(splits):
             part = f"split {number}"
             rows = self._prepare(X[learn], y[learn], weights[learn], cycles, seed, part)
-            held_out = np.ascontiguousarray(X[score]), y[score], weights[score]
-            scored = Scored(*held_out, measure, calibrated)
+            left_out = np.ascontiguousarray(X[score]), y[score], weights[score]
+            scored = Scored(*left_out, measure, calibrated)
             for racer in racers:
                 run = Rounds(rows, self._loss(), racer.cycle, rules, seed, scored, n_threads)
                 racer.runs.append(run)

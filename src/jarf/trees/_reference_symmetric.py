@@ -44,8 +44,11 @@ class SymmetricGrower:
         self.gains: list[float] = []
         self.values: list[np.ndarray] = []
         self.leaves = np.full(len(weights), -1, np.int32)
-        # Shared with trees that have oblique cuts or bounds.
-        self.starts, self.features, self.loadings, self.bounds = [0], [], [], []
+        # Other trees have oblique cuts or bounds.
+        self.starts = [0]
+        self.features: list[int] = []
+        self.loadings: list[float] = []
+        self.bounds: list[tuple[float, float]] = []
 
     def grow(self, rows: np.ndarray) -> None:
         self.parts, memory, depth = [self._part(rows)], 0, 0
@@ -78,7 +81,8 @@ class SymmetricGrower:
 
     def _drawn(self, rows: np.ndarray, memory: int) -> tuple[list[int], int]:
         """Draw the axes of a level; a column of one value does not count."""
-        view = NodeView(self.X[rows], memory, None, None, 0, None, self.rng, rows)
+        labels = np.empty(0), None, 0, None  # axes are drawn without them
+        view = NodeView(self.X[rows], memory, *labels, self.rng, rows)
         self.proposal.begin(view)
         features = []
         while (candidate := self.proposal.next()) is not None:
