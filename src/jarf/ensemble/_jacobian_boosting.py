@@ -41,9 +41,10 @@ class JacobianBoostingClassifier(SetMixin, ClassifierMixin, JacobianBoosting):
     Every round grows one small tree on the gradients and hessians of the log loss; with several
     classes, its leaves hold one step per class. A node tries all plain axes and, in addition,
     directions drawn from the gradients of surrogates and of the model so far, and the canonical
-    direction of its own residuals. The *geometry* determines which of these it tries. It is chosen
-    by a race on rows held out from both trees and surrogates, which also tunes the number of
-    rounds. The final model is fitted on all rows.
+    direction of its own residuals. Some trees are symmetric instead: one axis cuts all nodes of a
+    level. The *geometry* determines which of these it tries. It is chosen by a race on rows held
+    out from both trees and surrogates, which also tunes the number of rounds. The final model is
+    fitted on all rows.
 
     Parameters
     ----------
