@@ -461,52 +461,6 @@ def test_constraints_hold_for_columns_with_missing_values():
     assert (moves >= 0).all()
 
 
-def cuts_of(forest, tree):
-    """The cuts of one tree, as often as they are used."""
-    nodes = np.split(forest.nodes, forest.roots[1:])[tree]
-    return nodes[nodes["feature"] != -1][["feature", "threshold"]]
-
-
-def is_symmetric(forest, tree):
-    """Whether a tree has many inner nodes and at most six different cuts."""
-    cuts = cuts_of(forest, tree)
-    return len(np.unique(cuts)) <= 6 < len(cuts)
-
-
-def test_symmetric_trees_take_turns_with_ordinary_ones():
-    model = JacobianBoostingRegressor(geometry="symmetric", max_iter=6, **FIXED).fit(X, SCORE)
-    symmetric = [is_symmetric(model.forest_, tree) for tree in range(6)]
-    assert symmetric == [True, False] * 3
-
-
-@pytest.mark.parametrize(("limit", "most"), [({"max_leaf_nodes": 3}, 2), ({"max_depth": 1}, 1)])
-def test_limits_hold_for_the_cuts_of_symmetric_trees(limit, most):
-    model = JacobianBoostingRegressor(geometry="symmetric", max_iter=4, **limit, **FIXED)
-    forest = model.fit(X, SCORE).forest_
-    assert max(len(np.unique(cuts_of(forest, tree))) for tree in range(4)) <= most
-
-
-def test_leaves_of_symmetric_trees_have_enough_rows():
-    for least, asked in ((2, "auto"), (7, 7)):
-        own = {"geometry": Geometry("own", symmetric=True), "subsample": 1.0}
-        model = JacobianBoostingRegressor(min_samples_leaf=asked, max_iter=3, **own, **FIXED)
-        leaves = model.fit(X, SCORE).apply(X)
-        counts = [np.unique(column, return_counts=True)[1].min() for column in leaves.T]
-        assert least <= min(counts) <= 2 * least
-
-
-def test_constraints_leave_no_symmetric_trees():
-    model = JacobianBoostingRegressor(
-        geometry="symmetric", monotonic_cst=[1, 0, 0, 0], max_iter=10, **FIXED
-    ).fit(X, SCORE)
-    assert not any(is_symmetric(model.forest_, tree) for tree in range(10))
-
-
-def test_a_geometry_with_directions_cannot_be_symmetric():
-    with pytest.raises(ValueError, match="needs local=False and no sources"):
-        Geometry("both", ("forest",), symmetric=True)
-
-
 def test_early_stopping_looks_at_calibrated_probabilities():
     noisy = (SCORE + rng.normal(size=len(X)) > 0).astype(int)
     fits = {

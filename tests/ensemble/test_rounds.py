@@ -6,7 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from jarf.ensemble import CYCLES
+from jarf import JacobianBoostingRegressor
+from jarf.ensemble import CYCLES, Geometry
 from jarf.ensemble._losses import classification_loss, regression_loss
 from jarf.ensemble._rounds import (
     LearningRows,
@@ -138,3 +139,52 @@ def test_large_tables_have_gradients_at_some_rows(name, monkeypatch):
     assert run.rows.gradients.is_sampled
     run.advance(60)  # with "recursive", the model's own gradients at all rows join them
     assert run.training_loss() < start(name).training_loss()
+
+
+FIXED = {"early_stopping": False, "random_state": 0}
+
+
+def cuts_of(forest, tree):
+    """The cuts of one tree, as often as they are used."""
+    nodes = np.split(forest.nodes, forest.roots[1:])[tree]
+    return nodes[nodes["feature"] != -1][["feature", "threshold"]]
+
+
+def is_symmetric(forest, tree):
+    """Whether a tree has many inner nodes and at most six different cuts."""
+    cuts = cuts_of(forest, tree)
+    return len(np.unique(cuts)) <= 6 < len(cuts)
+
+
+def test_symmetric_trees_take_turns_with_ordinary_ones():
+    model = JacobianBoostingRegressor(geometry="symmetric", max_iter=6, **FIXED).fit(X, SCORE)
+    symmetric = [is_symmetric(model.forest_, tree) for tree in range(6)]
+    assert symmetric == [True, False] * 3
+
+
+@pytest.mark.parametrize(("limit", "most"), [({"max_leaf_nodes": 3}, 2), ({"max_depth": 1}, 1)])
+def test_limits_hold_for_the_cuts_of_symmetric_trees(limit, most):
+    model = JacobianBoostingRegressor(geometry="symmetric", max_iter=4, **limit, **FIXED)
+    forest = model.fit(X, SCORE).forest_
+    assert max(len(np.unique(cuts_of(forest, tree))) for tree in range(4)) <= most
+
+
+def test_leaves_of_symmetric_trees_have_enough_rows():
+    for least, asked in ((2, "auto"), (7, 7)):
+        own = {"geometry": Geometry("own", symmetric=True), "subsample": 1.0}
+        model = JacobianBoostingRegressor(min_samples_leaf=asked, max_iter=3, **own, **FIXED)
+        leaves = model.fit(X, SCORE).apply(X)
+        counts = [np.unique(column, return_counts=True)[1].min() for column in leaves.T]
+        assert least <= min(counts) <= 2 * least
+
+
+def test_constraints_leave_no_symmetric_trees():
+    model = JacobianBoostingRegressor(
+        geometry="symmetric", monotonic_cst=[1, 0, 0, 0], max_iter=10, **FIXED
+    ).fit(X, SCORE)
+    assert not any(is_symmetric(model.forest_, tree) for tree in range(10))
+
+
+def test_a_geometry_with_directions_cannot_be_symmetric():
+    with pytest.raises(ValueError, match="needs local=False and no sources"):
+        Geometry("both", ("forest",), symmetric=True)
