@@ -27,6 +27,7 @@ SCORE = (X[:, 0] + X[:, 1] * X[:, 2]).astype(float)
 WEIGHTS = rng.integers(1, 3, 120).astype(float)
 LIMITS = Limits(max_depth=3, min_samples_leaf=2, histogram_from=64)
 SYMMETRIC = Limits(max_depth=3, symmetric=True)
+FIXED = {"early_stopping": False, "random_state": 0}
 RULES = RoundRules(0.3, LIMITS, SYMMETRIC, 1.0, 1.0, 1.0)
 
 
@@ -139,9 +140,6 @@ def test_large_tables_have_gradients_at_some_rows(name, monkeypatch):
     assert run.rows.gradients.is_sampled
     run.advance(60)  # with "recursive", the model's own gradients at all rows join them
     assert run.training_loss() < start(name).training_loss()
-
-
-FIXED = {"early_stopping": False, "random_state": 0}
 
 
 def cuts_of(forest, tree):
