@@ -110,18 +110,19 @@ class SymmetricGrower:
             for at in range(len(scores)):
                 if counts[at]:
                     left, n_left = left + bins[at], n_left + counts[at]
-                scores[at] += self._score(part, left, n_left)
+                score = self._divided_score(part, left, n_left)
+                scores[at] += score if score > -np.inf else part.score
         low, high = values[:-1].astype(np.float64), values[1:]
         middle = (0.5 * low + 0.5 * high.astype(np.float64)).astype(np.float32)
         thresholds = np.where(middle < high, middle, values[:-1])
         return [(whole + s, feature, t) for s, t in zip(scores, thresholds, strict=True)]
 
-    def _score(self, part: _Part, left: np.ndarray, n_left: int) -> float:
-        """Score a divided node, or the whole node if the cut does not divide it."""
-        fine = min(n_left, len(part.rows) - n_left) >= self.min_leaf
+    def _divided_score(self, part: _Part, left: np.ndarray, n_left: int) -> float:
+        """Score a divided node; minus infinity if the cut does not divide it."""
+        if not part.may_split or min(n_left, len(part.rows) - n_left) < self.min_leaf:
+            return -np.inf
         self.target.sums, self.target.left = part.sums, left
-        score = self.target.split_score()
-        return score if fine and score > -np.inf else part.score
+        return self.target.split_score()
 
     def _divide(self, feature: int, threshold: np.float32) -> bool:
         parts = []
@@ -131,11 +132,8 @@ class SymmetricGrower:
             left = np.zeros((2, 1))
             for row in part.rows[is_left]:
                 left = left + np.stack([self.target.g[row], self.target.h[row]])
-            n_left = int(is_left.sum())
-            fine = min(n_left, len(is_left) - n_left) >= self.min_leaf
-            self.target.left = left
-            score = self.target.split_score()
-            if not (part.may_split and fine and score > -np.inf):
+            score = self._divided_score(part, left, int(is_left.sum()))
+            if score == -np.inf:
                 parts.append(part)
                 continue
             self.gains[part.node] = max(0.0, score - part.score)
