@@ -299,7 +299,31 @@ def test_early_stopping_finds_the_number_of_rounds():
     assert not hasattr(model, "race_")
 
 
+def test_small_tables_are_learned_more_slowly(monkeypatch):
+    y = SCORE + np.random.default_rng(0).normal(size=len(X))
+    given = JacobianBoostingRegressor(geometry="axes", learning_rate=0.03, random_state=0).fit(X, y)
+    assert given.learning_rate_ == 0.03
+    for rate in ("auto", "fast"):
+        slow = clone(given).set_params(learning_rate=rate)
+        assert slow.fit(X, y).learning_rate_ == pytest.approx(0.01)
+        assert slow.n_iter_ == pytest.approx(3 * given.n_iter_, abs=2)
+        np.testing.assert_array_equal(slow.validation_score_, given.validation_score_)
+    assert slow.set_params(early_stopping=False, max_iter=5).fit(X, y).learning_rate_ == 0.03
+    monkeypatch.setattr(boosting, "SMALL", len(X) - 1)
+    large = clone(given).set_params(learning_rate="auto").fit(X, y)
+    assert (large.learning_rate_, large.n_iter_) == (0.03, given.n_iter_)
+
+
+def test_slow_runs_keep_to_the_maximum_number_of_rounds():
+    y = SCORE + np.random.default_rng(0).normal(size=len(X))
+    given = JacobianBoostingRegressor(geometry="axes", learning_rate=0.03, random_state=0).fit(X, y)
+    slow = clone(given).set_params(learning_rate="auto", max_iter=2 * given.n_iter_).fit(X, y)
+    assert slow.n_iter_ == 2 * given.n_iter_
+    assert slow.learning_rate_ == pytest.approx(0.015, rel=0.02)
+
+
 def test_fast_long_runs_learn_faster_in_fewer_rounds(monkeypatch):
+    monkeypatch.setattr(boosting, "SMALL", 0)
     y = SCORE + np.random.default_rng(0).normal(size=len(X))
     slow = JacobianBoostingRegressor(geometry="axes", learning_rate=0.03, random_state=0)
     slow.fit(X, y)

@@ -63,6 +63,8 @@ COARSE, COARSE_RATE = 3.0, 0.1
 # The rate of learning_rate="auto". With "fast", if early stopping asks for more than MANY_ROUNDS
 # rounds, the final model's rate is raised, at most to that of the race, and it runs fewer rounds.
 AUTO_RATE, MANY_ROUNDS = 0.03, 1000
+# Up to SMALL rows, the final model learns at SLOWER times this rate, in more rounds.
+SMALL, SLOWER = 2000, 1 / 3
 # min_samples_leaf="auto": rows of the leaves of ordinary trees, and of symmetric trees.
 LEAST_ROWS = (5, 2)
 # Names of scores for early stopping that are losses, not scikit-learn's scorers.
@@ -308,11 +310,18 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
         self.validation_score_ = -chosen.losses
         self.validation_rows_, self.validation_predictions_ = chosen.rows, held_out.means
         n_rounds = MORE_ROUNDS * self._coarse() * chosen.n_rounds
-        if self.learning_rate == "fast":
-            faster = min(self._coarse(), max(1.0, n_rounds / MANY_ROUNDS))
-            self.learning_rate_ = faster * AUTO_RATE
-            n_rounds /= faster
+        if isinstance(self.learning_rate, str):
+            factor = self._rate_factor(n_rounds, len(X))
+            self.learning_rate_ = factor * AUTO_RATE
+            n_rounds /= factor
         return min(self.max_iter, max(1, round(n_rounds)))
+
+    def _rate_factor(self, n_rounds: float, n_rows: int) -> float:
+        """Return the final learning rate, as a multiple of that for which rounds were counted."""
+        least, most, most_rounds = SLOWER if n_rows <= SMALL else 1.0, 1.0, self.max_iter
+        if self.learning_rate == "fast":
+            most, most_rounds = self._coarse(), min(MANY_ROUNDS, self.max_iter)
+        return min(most, max(least, n_rounds / most_rounds))
 
     @abstractmethod
     def _held_out(self, chosen: Chosen) -> HeldOut:

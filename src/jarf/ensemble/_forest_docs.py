@@ -104,8 +104,9 @@ _BOOSTING = """\
 learning_rate : float, "auto" or "fast", default="auto"
     Factor of the leaf values of each tree. The search for the number of rounds on held-out rows
     uses a rate up to three times as large (at most 0.1) and as many times fewer rounds. "auto" is
-    0.03. So is "fast", but if early stopping asks for more than 1,000 rounds, the rate is up to
-    0.09 and there are as many times fewer rounds.
+    0.03; with early stopping and at most 2,000 rows down to 0.01, if ``max_iter`` allows the
+    additional rounds. "fast" is the same up to 1,000 rounds; if early stopping asks for more, the
+    rate is raised to up to 0.09, and there are as many times fewer rounds.
 max_iter : int, default=3000
     Maximum number of rounds; early stopping finds the number on held-out rows.
 max_leaf_nodes : int or None, default=16
