@@ -376,15 +376,20 @@ def test_a_small_weight_makes_members_cheaper():
     forest, boosting = (
         member.model for member in make_members(["forest", "boosting"], False, 100, "from_dtype")
     )
-    found = [for_weight(forest, weight).n_estimators for weight in (1.0, 0.5, 0.3, 0.1)]
+    found = [for_weight(forest, weight, 99).n_estimators for weight in (1.0, 0.5, 0.3, 0.1)]
     assert found == [200, 200, 120, 50]
-    assert for_weight(forest.set_params(n_estimators=10), 0.1).n_estimators == 10
+    assert for_weight(forest.set_params(n_estimators=10), 0.1, 99).n_estimators == 10
     boosting.set_params(learning_rate=0.03, max_iter=900)
-    steps = [for_weight(boosting, weight) for weight in (0.5, 0.25, 0.05)]
+    steps = [for_weight(boosting, weight, 99) for weight in (0.5, 0.25, 0.05)]
     assert [model.max_iter for model in steps] == [900, 450, 300]
     np.testing.assert_allclose([model.learning_rate for model in steps], [0.03, 0.06, 0.09])
+    [kernel] = make_members(["kernel"], False, 5000, "from_dtype")
+    found = [for_weight(kernel.model, weight, 5000).n_anchors for weight in (0.5, 0.25, 0.05)]
+    assert found == [3000, 707, 500]
+    dense = [for_weight(kernel.model, weight, 2000).n_anchors for weight in (0.5, 0.4, 0.05)]
+    assert dense == [3000, 1600, 500]
     dummy = DummyRegressor()
-    assert for_weight(dummy, 0.1) is dummy
+    assert for_weight(dummy, 0.1, 99) is dummy
 
 
 @pytest.mark.parametrize("name", ["forest", "boosting"])

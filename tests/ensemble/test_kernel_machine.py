@@ -106,7 +106,8 @@ def test_columns_are_weighed_and_the_metric_is_refined():
     """The forest finds the columns that matter, refinements the direction within them."""
     noise = np.hstack([X, rng.normal(size=(300, 20))])
     model = JacobianKernelRegressor(random_state=0).fit(noise[:200], Y[:200])
-    plain = JacobianKernelRegressor(n_refinements=0, random_state=0).fit(noise[:200], Y[:200])
+    plain = JacobianKernelRegressor(n_refinements=0, n_columns=None, random_state=0)
+    plain.fit(noise[:200], Y[:200])
     assert model.choice_.n_refinements > 0
     assert plain.choice_.n_refinements == 0
     assert model.score(noise[200:], Y[200:]) > plain.score(noise[200:], Y[200:])
@@ -121,18 +122,48 @@ def test_sharp_weights_find_few_columns_among_many():
     wide = np.random.default_rng(1).normal(size=(500, 150))
     target = np.sin(wide[:, 0] + wide[:, 1]) + wide[:, 2] ** 2
     scores = {
-        power: JacobianKernelRegressor(sharpness=power, random_state=0)
+        power: JacobianKernelRegressor(sharpness=power, n_columns=None, random_state=0)
         .fit(wide[:400], target[:400])
         .score(wide[400:], target[400:])
         for power in (0.0, 1.0, 3.0)
     }
-    chosen = JacobianKernelRegressor(random_state=0).fit(wide[:400], target[:400])
     assert scores[0.0] < scores[1.0] < scores[3.0]
-    assert chosen.choice_.sharpness == 3.0
 
 
-def test_narrow_tables_do_not_try_sharp_weights():
-    assert JacobianKernelRegressor(random_state=0).fit(X, Y).choice_.sharpness == 1.0
+def test_few_columns_among_many_are_kept():
+    wide = np.random.default_rng(1).normal(size=(500, 150))
+    target = np.sin(wide[:, 0] + wide[:, 1]) + wide[:, 2] ** 2
+    fitted = {
+        kept: JacobianKernelRegressor(n_columns=kept, random_state=0).fit(wide[:400], target[:400])
+        for kept in ("auto", None, 8)
+    }
+    assert fitted["auto"].choice_.n_columns == fitted[8].choice_.n_columns == 8
+    scores = {kept: model.score(wide[400:], target[400:]) for kept, model in fitted.items()}
+    assert scores["auto"] == scores[8] > scores[None]
+    model = fitted[8]
+    used = np.flatnonzero(model.feature_importances_)
+    assert len(used) == 8
+    assert {0, 1, 2} <= set(used)
+    # Predictions depend on no other columns.
+    other = np.random.default_rng(2).normal(size=wide.shape)
+    other[:, used] = wide[:, used]
+    np.testing.assert_array_equal(model.predict(other), model.predict(wide))
+
+
+def test_the_choice_depends_on_the_number_of_columns():
+    def starts(d, **given):
+        choices = JacobianKernelRegressor(**given)._choices(d)
+        return {(choice.sharpness, choice.n_columns) for choice in choices}
+
+    assert starts(11) == {(1.0, None)}
+    assert starts(12) == {(1.0, None), (3.0, None)}
+    assert starts(24) == {(1.0, None), (1.0, 8), (1.0, 16)}
+    assert starts(24, sharpness=2.0, n_columns=3) == {(2.0, 3)}
+
+
+def test_too_few_rows_to_rank_columns_keep_all():
+    model = JacobianKernelRegressor(n_columns=2, random_state=0).fit(X[:10], Y[:10])
+    assert model.feature_importances_.all()
 
 
 def test_noise_gets_the_largest_ridge():

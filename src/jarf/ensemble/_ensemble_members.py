@@ -24,7 +24,7 @@ from jarf.ensemble._kernel_machine import (
     JacobianKernelClassifier,
     JacobianKernelRegressor,
 )
-from jarf.surrogate import fit_copy, seeded_copy
+from jarf.surrogate import fit_copy, most_anchors, seeded_copy
 from jarf.trees import stream
 
 # Named members: classifier, regressor, and the parameters set by the ensemble.
@@ -37,9 +37,11 @@ NAMED: dict[str, tuple[Any, Any, dict[str, Any]]] = {
     ),
     "kernel": (JacobianKernelClassifier, JacobianKernelRegressor, {"calibrate": False}),
 }
-# A final forest has at least this many trees, whatever its weight.
-LEAST_TREES = 50
-# With at least this weight, a final forest has all its trees and a booster takes small steps.
+# A final forest has at least this many trees, and a final kernel machine this many anchors if
+# there are as many rows, whatever their weight.
+LEAST_TREES, LEAST_ANCHORS = 50, 500
+# With at least this weight, a final forest has all its trees, a kernel machine all its anchors, and
+# a booster takes small steps.
 FULL_FROM = 0.5
 # What the final model takes over from a model that only made decisions.
 _DECISIONS = ("race_", "validation_score_", "validation_rows_", "validation_predictions_")
@@ -159,7 +161,7 @@ class Member:
         """Fit the final model to all rows, with earlier decisions, if any."""
         model = self.model if self.light is None else self.light
         if self.is_named:
-            model = for_weight(model, weight)
+            model = for_weight(model, weight, len(task.y))
         self.fitted = self._timed(model, task, seed, n_jobs)
         for name in _DECISIONS:
             if hasattr(self.decided, name):
@@ -296,14 +298,19 @@ def lighter(model: Any) -> Any:
     return copy
 
 
-def for_weight(model: Any, weight: float) -> Any:
+def for_weight(model: Any, weight: float, n_rows: int) -> Any:
     """Return a copy that costs less if its weight in the ensemble is small.
 
     A forest gets trees in proportion to its weight, so that the mean of fewer trees adds less noise
-    than the whole forest would alone; a booster takes larger steps.
+    than the whole forest would alone; a kernel machine gets fewer anchors, and a booster takes
+    larger steps.
     """
+    share = min(1.0, weight / FULL_FROM)
+    if isinstance(model, _KERNELS) and share < 1.0:
+        n_anchors = most_anchors(n_rows, model.n_anchors)
+        fewer = max(LEAST_ANCHORS, int(np.ceil(share * n_anchors)))
+        return clone(model).set_params(n_anchors=min(model.n_anchors, fewer))
     if isinstance(model, JacobianForest):
-        share = min(1.0, weight / FULL_FROM)
         n_trees = max(LEAST_TREES, int(np.ceil(share * model.n_estimators)))
         return clone(model).set_params(n_estimators=min(model.n_estimators, n_trees))
     if isinstance(model, JacobianBoosting) and not isinstance(model.learning_rate, str):

@@ -34,9 +34,15 @@ REFINEMENTS = (0, 1, 2, 3)
 RIDGES = (1e-3, 1e-2, 1e-1, 1.0)
 KERNELS = ("laplace", "matern")
 DEFAULT = Choice(2, 2.5, 1e-2, "laplace", 1.0)
-# Powers of the columns' weights, by the minimum number of columns; those after the first are tried
-# with few refinements only.
-SHARPNESSES, SHARP_REFINEMENTS = {0: (1.0,), 12: (1.0, 3.0)}, (0, 1)
+# Powers of the columns' weights and numbers of columns kept (None: all), by the minimum number of
+# columns; larger powers than the first are tried with few refinements only.
+Start = tuple[float, int | None]
+STARTS: dict[int, tuple[Start, ...]] = {
+    0: ((1.0, None),),
+    12: ((1.0, None), (3.0, None)),
+    24: ((1.0, None), (1.0, 8), (1.0, 16)),
+}
+FEW_REFINEMENTS = (0, 1)
 # Maximum numbers of rows that trial machines learn from and are scored on. Tables of fewer rows
 # than FOLDS_BELOW use N_FOLDS folds.
 MAX_TRIAL, MAX_SCORED, FOLDS_BELOW, N_FOLDS = 800, 2000, 1000, 4
@@ -63,6 +69,7 @@ class _KernelEstimator(BaseEstimator, metaclass=ABCMeta):
         "ridge": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
         "kernel": [StrOptions({"auto", *KERNELS})],
         "sharpness": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
+        "n_columns": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"}), None],
         "calibrate": ["boolean"],
         "random_state": ["random_state"],
         "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
@@ -77,6 +84,7 @@ class _KernelEstimator(BaseEstimator, metaclass=ABCMeta):
         ridge: float | str = "auto",
         kernel: str = "auto",
         sharpness: float | str = "auto",
+        n_columns: int | str | None = "auto",
         calibrate: bool = True,
         random_state: Any = None,
         categorical_features: Any = "from_dtype",
@@ -87,6 +95,7 @@ class _KernelEstimator(BaseEstimator, metaclass=ABCMeta):
         self.ridge = ridge
         self.kernel = kernel
         self.sharpness = sharpness
+        self.n_columns = n_columns
         self.calibrate = calibrate
         self.random_state = random_state
         self.categorical_features = categorical_features
@@ -128,13 +137,18 @@ class _KernelEstimator(BaseEstimator, metaclass=ABCMeta):
         self._standardise(X)
         rows = Rows(self._standardised(X), outputs[used], observed[used], weights)
         self.choice_, held_out = self._choose(X, rows, seed)
-        shares = column_weights(self._sensitivities(rows, seed, "final"), self.choice_.sharpness)
-        self.scale_, rows = self.scale_ / shares, rows._replace(Z=rows.Z * shares)
-        self.machine_ = fit_machine(rows, self.choice_, self.n_anchors, stream(seed, "anchors"))
+        kept, shares = weighed_columns(self._sensitivities(rows, seed, "final"), self.choice_)
+        self.scale_[kept] /= shares
+        rows.Z[:, kept] *= shares
+        seen = rows._replace(Z=rows.Z[:, kept])
+        machine = fit_machine(seen, self.choice_, self.n_anchors, stream(seed, "anchors"))
+        n_columns = rows.Z.shape[1]
+        self.machine_ = machine if len(kept) == n_columns else machine.widened(kept, n_columns)
         self._keep(held_out)
         some = rows.only(slice(0, None, -(-len(used) // SENSITIVITY_ROWS)))
-        squares = (self.machine_.gradients(some.Z, some.observed) * shares) ** 2
-        self.sensitivities_ = np.average(squares, axis=0, weights=some.weights)
+        slopes = self.machine_.gradients(some.Z, some.observed)
+        slopes[:, kept] *= shares
+        self.sensitivities_ = np.average(slopes**2, axis=0, weights=some.weights)
         return self
 
     def _standardise(self, X: np.ndarray) -> None:
@@ -152,24 +166,28 @@ class _KernelEstimator(BaseEstimator, metaclass=ABCMeta):
         return (X - self.mean_) / self.scale_
 
     def _choices(self, n_columns: int) -> list[Choice]:
-        powers = next(p for least, p in reversed(SHARPNESSES.items()) if n_columns >= least)
+        starts = next(tried for least, tried in reversed(STARTS.items()) if n_columns >= least)
+        if self.sharpness != "auto":
+            starts = tuple((float(self.sharpness), kept) for _, kept in starts)
+        if not isinstance(self.n_columns, str):
+            starts = tuple((power, self.n_columns) for power, _ in starts)
+        starts = tuple(dict.fromkeys(starts))
         options: Any = (
             tried if given == "auto" else (given,)
             for given, tried in (
                 (self.n_refinements, REFINEMENTS),
                 (self.ridge, RIDGES),
                 (self.kernel, KERNELS),
-                (self.sharpness, powers),
             )
         )
-        steps, ridges, kernels, powers = options
+        steps, ridges, kernels = options
         return [
-            Choice(s, float(self.bandwidth), float(r), k, float(p))
-            for p in powers
+            Choice(s, float(self.bandwidth), float(r), k, *start)
+            for start in starts
             for s in steps
             for r in ridges
             for k in kernels
-            if p == powers[0] or s in SHARP_REFINEMENTS or len(steps) == 1
+            if start[0] == starts[0][0] or s in FEW_REFINEMENTS or len(steps) == 1
         ]
 
     def _sensitivities(self, rows: Rows, seed: int, part: str) -> np.ndarray:
@@ -214,9 +232,10 @@ class _KernelEstimator(BaseEstimator, metaclass=ABCMeta):
         found = self._sensitivities(rows.only(learn), seed, part)
         losses: list[np.ndarray] = []
         predictions: list[np.ndarray] = []
-        for power in dict.fromkeys(choice.sharpness for choice in choices):
-            weighed = rows._replace(Z=rows.Z * column_weights(found, power))
-            some = [choice for choice in choices if choice.sharpness == power]
+        for start in dict.fromkeys((choice.sharpness, choice.n_columns) for choice in choices):
+            some = [choice for choice in choices if (choice.sharpness, choice.n_columns) == start]
+            kept, shares = weighed_columns(found, some[0])
+            weighed = rows._replace(Z=rows.Z[:, kept] * shares)
             each, answers = held_out_losses(weighed.only(learn), weighed.only(score), some)
             losses.append(each)
             predictions += answers
@@ -264,6 +283,17 @@ class _KernelEstimator(BaseEstimator, metaclass=ABCMeta):
         return take_tables(super().__sklearn_tags__())
 
 
+def weighed_columns(sensitivities: np.ndarray, choice: Choice) -> tuple[np.ndarray, np.ndarray]:
+    """Return the numbers and the weights of the columns that a machine is given.
+
+    If all are equally sensitive, all are kept.
+    """
+    kept = np.arange(len(sensitivities))
+    if choice.n_columns is not None and np.ptp(sensitivities) > 0:
+        kept = np.sort(np.argsort(-sensitivities, kind="stable")[: choice.n_columns])
+    return kept, column_weights(sensitivities[kept], choice.sharpness)
+
+
 def as_probabilities(answers: np.ndarray) -> np.ndarray:
     """Clip regressions of class indicators to positive values and normalise them to sum one."""
     answers = np.clip(answers, 1e-9, None)
@@ -295,7 +325,10 @@ class JacobianKernelClassifier(SetMixin, ClassifierMixin, _KernelEstimator):
         both.
     sharpness : float or "auto", default="auto"
         Power of the columns' weights in the first metric; 0: all columns weigh the same. "auto"
-        tries 1 and, with 12 columns or more, 3.
+        tries 1 and, with 12 to 23 columns, 3.
+    n_columns : int, "auto" or None, default="auto"
+        Number of columns that enter the metric, those with the largest sensitivity; None: all.
+        "auto" tries all and, with 24 columns or more, 8 and 16.
     calibrate : bool, default=True
         Whether to fit the temperature of the probabilities, and the sets of ``predict_set``, on
         the held-out rows. Predicted classes do not depend on it.
@@ -310,7 +343,7 @@ class JacobianKernelClassifier(SetMixin, ClassifierMixin, _KernelEstimator):
     classes_ : ndarray of shape (n_classes,)
         The labels.
     choice_ : Choice
-        The number of refinements, bandwidth, ridge, kernel and sharpness that were used.
+        The settings that were used.
     machine_ : KernelMachine
         Anchors, coefficients and metric.
     calibration_ : Calibration
@@ -404,7 +437,10 @@ class JacobianKernelRegressor(IntervalMixin, RegressorMixin, _KernelEstimator):
         both.
     sharpness : float or "auto", default="auto"
         Power of the columns' weights in the first metric; 0: all columns weigh the same. "auto"
-        tries 1 and, with 12 columns or more, 3.
+        tries 1 and, with 12 to 23 columns, 3.
+    n_columns : int, "auto" or None, default="auto"
+        Number of columns that enter the metric, those with the largest sensitivity; None: all.
+        "auto" tries all and, with 24 columns or more, 8 and 16.
     calibrate : bool, default=True
         Whether to keep the errors at held-out rows, for ``predict_interval`` and
         ``predict_quantiles``.
@@ -417,7 +453,7 @@ class JacobianKernelRegressor(IntervalMixin, RegressorMixin, _KernelEstimator):
     Attributes
     ----------
     choice_ : Choice
-        The number of refinements, bandwidth, ridge, kernel and sharpness that were used.
+        The settings that were used.
     machine_ : KernelMachine
         Anchors, coefficients and metric.
     conformal_ : ConformalResiduals

@@ -46,11 +46,12 @@ N_TREES = 30
 STEP = 1.5
 # Trees of a surrogate, and rows of a kernel machine, that only serve to choose or to calibrate.
 N_TREES_TRIAL, KERNEL_ROWS_TRIAL = 16, (150, 400)
-# The whitened source looks at this many principal components, the kernel at this many columns.
+# The whitened source looks at this many principal components.
 MAX_COMPONENTS = 200
 # No square matrix of more columns is formed, nor one of more columns than there are rows.
 MAX_SQUARE = 2000
-MAX_KERNEL_COLUMNS = 500
+# The kernel looks at this many columns, those to which a small forest is most sensitive.
+MAX_KERNEL_COLUMNS = 16
 # The kernel machine uses a third of the rows, within these limits.
 KERNEL_ROWS = (300, 1000)
 KERNEL_CHOICE = Choice(n_refinements=3, bandwidth=1.0, ridge=1e-2, kernel="matern")

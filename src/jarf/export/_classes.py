@@ -92,7 +92,7 @@ def _parts() -> list[Kind]:
     calibration = {"temperature": "number", "floor": "number", "n_rows": "count"}
     calibration |= {"log_loss": "tuple", "calibration_error": "tuple", "reason": "text"}
     residuals = {"scores": "matrix", "weights": "vector", "floors": "vector"}
-    choice = {"n_refinements": "count", "kernel": "text"}
+    choice = {"n_refinements": "count", "kernel": "text", "n_columns": "count|none"}
     choice |= dict.fromkeys(("bandwidth", "ridge", "sharpness"), "number")
     machine = {"anchors": "matrix", "coefficients": "matrix", "centre": "vector"}
     machine |= {"root": "matrix|none", "bandwidth": "number", "kernel": "text"}
@@ -118,7 +118,7 @@ def _parts() -> list[Kind]:
         Kind(ours.Calibration, calibration, _check_calibration),
         Kind(ours.ConformalResiduals, residuals, _check_residuals),
         Kind(ours.ConformalSets, {"scores": "vector", "weights": "vector"}, _check_sets),
-        Kind(Choice, choice, _check_choice),
+        Kind(Choice, choice, _check_choice, frozenset({"n_columns"})),
         Kind(KernelMachine, machine, _check_machine),
         Kind(ours.EnsembleReport, report, _check_report),
         Kind(ours.PerTreeForest, per_tree, _check_per_tree),

@@ -7,6 +7,7 @@ from jarf.surrogate._machine import (
     Rows,
     fit_machine,
     held_out_losses,
+    most_anchors,
 )
 from jarf.surrogate._model import (
     check_columns,
@@ -33,6 +34,7 @@ __all__ = [
     "fit_machine",
     "held_out_losses",
     "is_frozen",
+    "most_anchors",
     "output_index",
     "outputs_of",
     "seeded_copy",

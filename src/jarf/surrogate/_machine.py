@@ -42,6 +42,8 @@ class Choice:
     sharpness : float, default=1.0
         Power of the weights that columns have before the metric is refined; they are part of the
         rows that a machine is given.
+    n_columns : int or None, default=None
+        Number of columns, the most sensitive ones; a machine is given only these. None: all.
 
     Examples
     --------
@@ -55,6 +57,7 @@ class Choice:
     ridge: float
     kernel: str = "laplace"
     sharpness: float = 1.0
+    n_columns: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,6 +117,12 @@ class KernelMachine:
             slope = pull @ self.anchors - pull.sum(axis=1)[:, None] * seen[block]
             slopes[block] = slope if self.root is None else slope @ self.root.T
         return slopes
+
+    def widened(self, columns: np.ndarray, n_columns: int) -> KernelMachine:
+        """Return the same machine for rows of ``n_columns`` columns, of which it uses some."""
+        root = np.zeros((n_columns, self.anchors.shape[1]))
+        root[columns] = np.eye(len(columns)) if self.root is None else self.root
+        return replace(self, root=root)
 
     def _seen(self, Z: np.ndarray) -> np.ndarray:
         return Z if self.root is None else Z @ self.root
@@ -198,6 +207,30 @@ def solve_inducing(rows: Rows, anchors: np.ndarray, root, choice: Choice) -> Ker
     return KernelMachine(held, found, centre, root, h, choice.kernel)
 
 
+def most_anchors(n_rows: int, n_anchors: int) -> int:
+    """Return the number of anchors of a machine that is fitted to this many rows.
+
+    Parameters
+    ----------
+    n_rows : int
+    n_anchors : int
+        Up to this many rows, all are anchors.
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> from jarf.surrogate import most_anchors
+    >>> most_anchors(2000, 3000), most_anchors(10_000, 3000)
+    (2000, 1000)
+    """
+    if n_rows <= n_anchors:
+        return n_rows
+    return max(2, min(n_anchors, int(np.sqrt(MOST_WORK / n_rows))))
+
+
 def fit_machine(rows: Rows, choice: Choice, n_anchors: int, rng) -> KernelMachine:
     """Fit a machine to any number of rows.
 
@@ -217,8 +250,7 @@ def fit_machine(rows: Rows, choice: Choice, n_anchors: int, rng) -> KernelMachin
     n = len(rows.Z)
     anchors = np.arange(n)
     if n > n_anchors:
-        n_anchors = max(2, min(n_anchors, int(np.sqrt(MOST_WORK / n))))
-        anchors = np.sort(rng.choice(n, n_anchors, replace=False))
+        anchors = np.sort(rng.choice(n, most_anchors(n, n_anchors), replace=False))
     some = anchors
     if len(anchors) > REFINING_ROWS:
         some = np.sort(rng.choice(anchors, REFINING_ROWS, replace=False))
