@@ -305,10 +305,11 @@ class JacobianKernelClassifier(SetMixin, ClassifierMixin, _KernelEstimator):
 
     Kernel ridge regression of the class indicators (a recursive feature machine): fitted,
     differentiated, and fitted again in the metric of its mean outer product of gradients. The first
-    metric weighs each column by the sensitivity of a small forest. Up to ``n_anchors`` rows, every
-    row is an anchor (kernel centre). With more rows, a random subset of them is (inducing points),
-    and the coefficients are fitted to at most 40,000 rows. The number of refinements, the ridge
-    and the kernel are chosen on held-out rows, which also calibrate the probabilities.
+    metric weighs each column by the sensitivity of a small forest, and may keep only the most
+    sensitive columns. Up to ``n_anchors`` rows, every row is an anchor (kernel centre). With more
+    rows, a random subset of them is (inducing points), and the coefficients are fitted to at most
+    40,000 rows. Refinements, ridge, kernel and columns are chosen on held-out rows, which also
+    calibrate the probabilities.
 
     Parameters
     ----------
