@@ -24,7 +24,7 @@ from jarf.ensemble._calibration import Calibration
 from jarf.ensemble._conformal import IntervalMixin, SetMixin
 from jarf.ensemble._cross_fit import HeldOut, keep_calibration
 from jarf.ensemble._holdout import MIN_ROWS, score_splits
-from jarf.ensemble._sources import Table, column_weights, forest_sensitivities
+from jarf.ensemble._sources import Table, column_weights, forest_sensitivities, leading_columns
 from jarf.surrogate import Choice, KernelMachine, Rows, fit_machine, held_out_losses
 from jarf.table import TableEncoder, encode_classes, fit_table, read_table, take_tables
 from jarf.trees import ClassTarget, ResponseTarget, Target, stream
@@ -290,7 +290,7 @@ def weighed_columns(sensitivities: np.ndarray, choice: Choice) -> tuple[np.ndarr
     """
     kept = np.arange(len(sensitivities))
     if choice.n_columns is not None and np.ptp(sensitivities) > 0:
-        kept = np.sort(np.argsort(-sensitivities, kind="stable")[: choice.n_columns])
+        kept = leading_columns(sensitivities, choice.n_columns)
     return kept, column_weights(sensitivities[kept], choice.sharpness)
 
 

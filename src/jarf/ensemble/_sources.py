@@ -290,7 +290,7 @@ class KernelSource:
             some = np.sort(rng.choice(len(some), n_rows, replace=False))
         part = target.only(some)
         weights = column_weights(sensitivities_at(forest, table.only(some), part, n_jobs))
-        columns = np.sort(np.argsort(-weights, kind="stable")[:MAX_KERNEL_COLUMNS])
+        columns = leading_columns(weights, MAX_KERNEL_COLUMNS)
         Z = table.Z[np.ix_(some, columns)] * weights[columns]
         rows = Rows(Z, part.indicators(), part.observed_outputs(), np.ones(len(Z)))
         return cls(columns, weights[columns], fit_machine(rows, KERNEL_CHOICE, n_rows, rng))
@@ -320,6 +320,11 @@ def sensitivities_at(source: Source, table: Table, target: Target, n_jobs) -> np
     """Return the mean squared derivatives of a source at these rows, by column."""
     slopes = source.gradients(table, target, n_jobs)
     return np.average(slopes**2, axis=0, weights=table.weights)
+
+
+def leading_columns(scores: np.ndarray, n_columns: int) -> np.ndarray:
+    """Return the numbers of the columns with the largest scores, in ascending order."""
+    return np.sort(np.argsort(-scores, kind="stable")[:n_columns])
 
 
 def column_weights(sensitivities: np.ndarray, power: float = 1.0) -> np.ndarray:
