@@ -25,7 +25,7 @@ from jarf._threads import threads_with_room
 from jarf.ensemble._base import TreeEnsemble
 from jarf.ensemble._boosting_race import MORE_ROUNDS, Chosen, Racer, Stopping, choose
 from jarf.ensemble._cross_fit import HeldOut
-from jarf.ensemble._cycles import AXES, CYCLES, Cycle
+from jarf.ensemble._cycles import CYCLES, Cycle, racing_cycles
 from jarf.ensemble._geometries import Geometry
 from jarf.ensemble._holdout import MIN_ROWS, ScoredRows, score_splits
 from jarf.ensemble._losses import Loss
@@ -44,13 +44,6 @@ from jarf.gradients import column_std, learning_rows
 from jarf.table import fit_table, refuse_dask
 from jarf.trees import Forest, Limits, stream
 
-# The geometry of "fast": the best on average without a race.
-FAST = "mixed"
-# The geometries that race if none are named, by the minimum number of encoded columns. The first
-# has plain axes only: with symmetric trees in turn, they are better than without. "focused"
-# draws axes by the square of their sensitivity, for tables in which most columns are noise.
-RACERS: dict[int, tuple[str, ...]] = {0: ("symmetric", "mixed", "recursive", "weighted")}
-RACERS[50] = (*RACERS[0], "focused")
 # Maximum number of rows in a race between geometries.
 RACE_ROWS = 10_000
 # Number of rounds if there are too few rows for early stopping.
@@ -282,7 +275,7 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
         for name in (*_FROM_HELD_OUT, "race_", "calibration_", "conformal_"):
             vars(self).pop(name, None)
         self._keep_errors(None)
-        cycles = self._cycles(X.shape[1])
+        cycles = racing_cycles(self.geometry, X.shape[1])
         stops = self.early_stopping is not False
         few = len(X) < MIN_ROWS
         self.geometry_ = cycles[0]
@@ -392,32 +385,6 @@ class JacobianBoosting(TreeEnsemble, metaclass=ABCMeta):
         table = Table.standardised(X[some], weights[some], is_number)
         fitted = fit_surrogates(cycles, table, target.only(some), seed, part, self.n_jobs)
         return LearningRows.prepare(X, y, weights, is_number, fitted, target, self.n_jobs)
-
-    def _cycles(self, n_columns: int) -> list[Cycle]:
-        """Return the geometries that race; a single one is used without a race."""
-        if isinstance(self.geometry, Cycle):
-            return [self.geometry]
-        if isinstance(self.geometry, Geometry):
-            return [Cycle(self.geometry.name, (self.geometry,))]
-        if self.geometry == "auto":
-            names = next(names for least, names in reversed(RACERS.items()) if n_columns >= least)
-            return [CYCLES[name] for name in names]
-        if isinstance(self.geometry, str):
-            return [CYCLES[FAST if self.geometry == "fast" else self.geometry]]
-        asked = [AXES]
-        for item in self.geometry:
-            cycle = CYCLES.get(item) if isinstance(item, str) else item
-            if isinstance(cycle, Geometry):
-                cycle = Cycle(cycle.name, (cycle,))
-            if not isinstance(cycle, Cycle):
-                raise ValueError(
-                    f"geometry holds {item!r}; a race is between objects of Cycle or Geometry and "
-                    f"the names {', '.join(CYCLES)}."
-                )
-            if cycle != AXES and cycle.name in {other.name for other in asked}:
-                raise ValueError(f"Two geometries of the race are called {cycle.name!r}.")
-            asked += [cycle] if cycle != AXES else []
-        return asked
 
     def _round_rules(self, learning_rate: float) -> RoundRules:
         at_least = (self.min_samples_leaf,) * 2 if self.min_samples_leaf != "auto" else LEAST_ROWS

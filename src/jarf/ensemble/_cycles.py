@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from jarf.ensemble._geometries import GEOMETRIES, PLAIN, Geometry
@@ -72,3 +73,54 @@ CYCLES = {
         Cycle("focused", (GEOMETRIES["focused"],)),
     )
 }
+
+# The geometry of "fast": the best on average without a race.
+FAST = "mixed"
+# The geometries that race if none are named, by the minimum number of encoded columns. The first
+# has plain axes only: with symmetric trees in turn, they are better than without. "focused"
+# draws axes by the square of their sensitivity, for tables in which most columns are noise.
+RACERS: dict[int, tuple[str, ...]] = {0: ("symmetric", "mixed", "recursive", "weighted")}
+RACERS[50] = (*RACERS[0], "focused")
+
+
+def racing_cycles(
+    geometry: str | Cycle | Geometry | Sequence[str | Cycle | Geometry], n_columns: int
+) -> list[Cycle]:
+    """List the geometries that race in boosting; a single one is used without a race.
+
+    Parameters
+    ----------
+    geometry : str, Cycle, Geometry or sequence of these
+        "auto": those that race by default; "fast": the best on average without a race. Plain axes
+        are added to a sequence.
+    n_columns : int
+        Number of encoded columns.
+
+    Returns
+    -------
+    list of Cycle
+        The baseline first.
+    """
+    if isinstance(geometry, Cycle):
+        return [geometry]
+    if isinstance(geometry, Geometry):
+        return [Cycle(geometry.name, (geometry,))]
+    if geometry == "auto":
+        names = next(names for least, names in reversed(RACERS.items()) if n_columns >= least)
+        return [CYCLES[name] for name in names]
+    if isinstance(geometry, str):
+        return [CYCLES[FAST if geometry == "fast" else geometry]]
+    asked = [AXES]
+    for item in geometry:
+        cycle = CYCLES.get(item) if isinstance(item, str) else item
+        if isinstance(cycle, Geometry):
+            cycle = Cycle(cycle.name, (cycle,))
+        if not isinstance(cycle, Cycle):
+            raise ValueError(
+                f"geometry holds {item!r}; a race is between objects of Cycle or Geometry and "
+                f"the names {', '.join(CYCLES)}."
+            )
+        if cycle != AXES and cycle.name in {other.name for other in asked}:
+            raise ValueError(f"Two geometries of the race are called {cycle.name!r}.")
+        asked += [cycle] if cycle != AXES else []
+    return asked

@@ -18,12 +18,8 @@ from jarf.ensemble._cycles import Cycle
 from jarf.ensemble._jacobian_base import JacobianForest
 from jarf.ensemble._jacobian_boosting import JacobianBoostingClassifier, JacobianBoostingRegressor
 from jarf.ensemble._jacobian_forest import JacobianForestClassifier, JacobianForestRegressor
-from jarf.ensemble._kernel_machine import (
-    DEFAULT,
-    MAX_ROWS,
-    JacobianKernelClassifier,
-    JacobianKernelRegressor,
-)
+from jarf.ensemble._kernel_base import DEFAULT, MAX_ROWS, KernelEstimator
+from jarf.ensemble._kernel_machine import JacobianKernelClassifier, JacobianKernelRegressor
 from jarf.surrogate import fit_copy, most_anchors, seeded_copy
 from jarf.trees import stream
 
@@ -47,15 +43,14 @@ FULL_FROM = 0.5
 _DECISIONS = ("race_", "validation_score_", "validation_rows_", "validation_predictions_")
 # A kernel machine that would learn from more than twice as many rows is previewed on this many.
 PREVIEW_ROWS = 1000
-_KERNELS = (JacobianKernelClassifier, JacobianKernelRegressor)
-_OURS = (JacobianForest, JacobianBoosting, *_KERNELS)
+_OURS = (JacobianForest, JacobianBoosting, KernelEstimator)
 # Assumed powers of the number of rows by which the time of a fit grows, up to some 10,000 rows.
-GROWTH: dict[Any, float] = {JacobianForest: 0.6, JacobianBoosting: 0.4, _KERNELS: 0.8}
+GROWTH: dict[Any, float] = {JacobianForest: 0.6, JacobianBoosting: 0.4, KernelEstimator: 0.8}
 # Parameters of members that would otherwise exceed the time limit.
 SIMPLE: dict[Any, dict[str, Any]] = {
     JacobianForest: {"geometry": "axes", "n_estimators": 100},
     JacobianBoosting: {"geometry": "axes", "early_stopping": False, "max_iter": 100},
-    _KERNELS: {**vars(DEFAULT), "n_anchors": 1000},
+    KernelEstimator: {**vars(DEFAULT), "n_anchors": 1000},
 }
 
 
@@ -174,7 +169,7 @@ class Member:
         are few learning rows anyway. Later fits reuse the decisions of this one.
         """
         learn, score = split
-        if not isinstance(self.model, _KERNELS) or len(learn) <= 2 * PREVIEW_ROWS:
+        if not isinstance(self.model, KernelEstimator) or len(learn) <= 2 * PREVIEW_ROWS:
             return None
         some = np.sort(stream(seed, "preview").choice(learn, PREVIEW_ROWS, replace=False))
         model = self._timed(self.model, task.only(some), seed, n_jobs)
@@ -293,7 +288,7 @@ def lighter(model: Any) -> Any:
             early_stopping=False,
             max_iter=model.n_iter_,
         )
-    elif isinstance(model, _KERNELS):
+    elif isinstance(model, KernelEstimator):
         copy.set_params(**vars(model.choice_))
     return copy
 
@@ -306,7 +301,7 @@ def for_weight(model: Any, weight: float, n_rows: int) -> Any:
     larger steps.
     """
     share = min(1.0, weight / FULL_FROM)
-    if isinstance(model, _KERNELS) and share < 1.0:
+    if isinstance(model, KernelEstimator) and share < 1.0:
         n_anchors = most_anchors(n_rows, model.n_anchors)
         fewer = max(LEAST_ANCHORS, int(np.ceil(share * n_anchors)))
         return clone(model).set_params(n_anchors=min(model.n_anchors, fewer))
