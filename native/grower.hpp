@@ -304,20 +304,37 @@ class Grower {
       if (better) return Verdict::better;
       if (search_.n_filled() > 1) return Verdict::worse;
       if (columns_.bins_are_values(feature)) return Verdict::constant;
+    } else if (has_values(candidate) && !is_large(candidate, n_rows)) {
+      const float* values = columns_.lowest + feature * kMaxBins;
+      const bool better = search_.coded(columns_.code_column(feature), rows_.data() + task.begin,
+                                        n_rows, values, best);
+      if (better) return Verdict::better;
+      return search_.n_filled() > 1 ? Verdict::worse : Verdict::constant;
     }
     float lowest, highest;
     project(candidate, task, values_, lowest, highest);
     if (!(lowest < highest) || !std::isfinite(highest - lowest)) return Verdict::constant;
-    // Columns with bins of their own are searched exactly until those bins take over.
-    const bool has_bins = columns_.codes && candidate.is_axis();
-    const std::size_t from =
-        has_bins ? std::max(limits_.sample_from, limits_.histogram_from) : limits_.sample_from;
-    const bool large = n_rows >= from && search_.bins_pay(n_rows);
+    const bool large = is_large(candidate, n_rows);
     const bool better = large ? search_.directed(values_.data(), n_rows, lowest, highest, best)
                               : search_.exact(values_.data(), n_rows, lowest, highest, best);
     if (!better) return Verdict::worse;
     std::swap(values_, best_values_);
     return Verdict::better;
+  }
+
+  // Whether a candidate is searched by bins made for it. Columns with bins of their own are searched
+  // exactly until those bins take over.
+  bool is_large(const Direction& candidate, std::size_t n_rows) const {
+    const bool has_bins = columns_.codes && candidate.is_axis();
+    const std::size_t from =
+        has_bins ? std::max(limits_.sample_from, limits_.histogram_from) : limits_.sample_from;
+    return n_rows >= from && search_.bins_pay(n_rows);
+  }
+
+  // Whether a candidate is a column whose bins are single values.
+  bool has_values(const Direction& candidate) const {
+    return candidate.is_axis() && columns_.codes &&
+           columns_.bins_are_values(candidate.features[0]);
   }
 
   // Bins of single values are exact, so they pay off whenever there are fewer bins than rows.

@@ -143,4 +143,18 @@ inline void sort_keys(Key*& keys, Key*& spare, const float* values, std::size_t 
   sort_keys(keys, spare, n);
 }
 
+// Sorts keys whose values are whole numbers from `lowest` to `highest`, at most 255.
+inline void sort_codes(Key*& keys, Key*& spare, std::size_t n, std::uint32_t lowest,
+                       std::uint32_t highest) {
+  constexpr std::size_t kRadix = 256;
+  const std::size_t n_codes = highest - lowest + 1;
+  if (n <= 16 || n_codes > 4 * n) return sort_keys(keys, spare, n);
+  std::uint32_t starts[kRadix + 1];
+  std::fill_n(starts, n_codes + 1, 0U);
+  for (std::size_t i = 0; i < n; ++i) ++starts[key_bits(keys[i]) - lowest + 1];
+  for (std::size_t code = 1; code < n_codes; ++code) starts[code] += starts[code - 1];
+  for (std::size_t i = 0; i < n; ++i) spare[starts[key_bits(keys[i]) - lowest]++] = keys[i];
+  std::swap(keys, spare);
+}
+
 }  // namespace jarf

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -32,16 +33,30 @@ class SplitSearch {
     Key *keys = first_.data(), *spare = second_.data();
     for (std::size_t i = 0; i < n_rows; ++i) keys[i] = make_key(values[i], i);
     sort_keys(keys, spare, values, n_rows, lowest, highest, counts_);
-    typename Target::Sides sides(target_);
-    std::size_t best_at = 0;
-    const std::size_t last = n_rows - min_leaf_;
-    for (std::size_t i = 0; i < last; ++i) {
-      sides.move_row(key_row(keys[i]));
-      if (i + 1 < min_leaf_ || key_bits(keys[i]) == key_bits(keys[i + 1])) continue;
-      if (sides.can_beat(best.score) && improves(best, sides.score())) best_at = i + 1;
-    }
+    const std::size_t best_at = scan_keys(keys, n_rows, best);
     if (best_at == 0) return false;
     set_threshold(keys, best_at, best);
+    return true;
+  }
+
+  // The same for a column whose bins are single values. Bytes are cheaper to read and to sort.
+  bool coded(const std::uint8_t* codes, const std::uint32_t* rows, std::size_t n_rows,
+             const float* values, Split& best) {
+    reserve(n_rows);
+    Key *keys = first_.data(), *spare = second_.data();
+    std::uint32_t lowest = kMaxBins, highest = 0;
+    for (std::size_t i = 0; i < n_rows; ++i) {
+      const std::uint32_t code = codes[rows[i]];
+      keys[i] = (static_cast<Key>(code) << 32) | static_cast<std::uint32_t>(i);
+      lowest = std::min(lowest, code);
+      highest = std::max(highest, code);
+    }
+    n_filled_ = lowest < highest && std::isfinite(values[highest] - values[lowest]) ? 2 : 1;
+    if (n_filled_ == 1) return false;
+    sort_codes(keys, spare, n_rows, lowest, highest);
+    const std::size_t best_at = scan_keys(keys, n_rows, best);
+    if (best_at == 0) return false;
+    best.threshold = between(values[key_bits(keys[best_at - 1])], values[key_bits(keys[best_at])]);
     return true;
   }
 
@@ -106,6 +121,20 @@ class SplitSearch {
     best.score = score;
     best.found = true;
     return true;
+  }
+
+  // Tries every threshold between neighbouring keys; returns the number of rows left of the best
+  // one, or 0 if none improves `best`.
+  std::size_t scan_keys(const Key* keys, std::size_t n_rows, Split& best) {
+    typename Target::Sides sides(target_);
+    std::size_t best_at = 0;
+    const std::size_t last = n_rows - min_leaf_;
+    for (std::size_t i = 0; i < last; ++i) {
+      sides.move_row(key_row(keys[i]));
+      if (i + 1 < min_leaf_ || key_bits(keys[i]) == key_bits(keys[i + 1])) continue;
+      if (sides.can_beat(best.score) && improves(best, sides.score())) best_at = i + 1;
+    }
+    return best_at;
   }
 
   template <class BinOf>
