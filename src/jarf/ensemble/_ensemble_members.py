@@ -25,9 +25,13 @@ from jarf.trees import stream
 
 # Named members: classifier, regressor, and the parameters set by the ensemble.
 NAMED: dict[str, tuple[Any, Any, dict[str, Any]]] = {
-    "forest": (JacobianForestClassifier, JacobianForestRegressor, {}),
-    "boosting": (JacobianBoostingClassifier, JacobianBoostingRegressor, {"learning_rate": "fast"}),
-    "kernel": (JacobianKernelClassifier, JacobianKernelRegressor, {}),
+    "forest": (JacobianForestClassifier, JacobianForestRegressor, {"calibrate": False}),
+    "boosting": (
+        JacobianBoostingClassifier,
+        JacobianBoostingRegressor,
+        {"calibrate": False, "learning_rate": "fast"},
+    ),
+    "kernel": (JacobianKernelClassifier, JacobianKernelRegressor, {"calibrate": False}),
 }
 # A final forest has at least this many trees, and a final kernel machine this many anchors if
 # there are as many rows, whatever their weight.
