@@ -44,6 +44,9 @@ from jarf.trees import (
 # deviations. Long steps average out the noise of a forest.
 N_TREES = 30
 STEP = 1.5
+# A forest that ranks the columns of a wide table for a kernel machine has one tree for this many
+# columns, at least N_TREES and at most MOST_RANKING_TREES.
+COLUMNS_PER_TREE, MOST_RANKING_TREES = 4, 120
 # Trees of a surrogate, and rows of a kernel machine, that only serve to choose or to calibrate.
 N_TREES_TRIAL, KERNEL_ROWS_TRIAL = 16, (150, 400)
 # The whitened source looks at this many principal components.
@@ -148,12 +151,12 @@ def _has_three_values(Z: np.ndarray) -> np.ndarray:
     return found
 
 
-def grow_surrogate(Z, target: Target, weights, rng, n_jobs, *, trial: bool = False) -> Forest:
-    """Grow a small plain forest, or an even smaller one for a trial."""
+def grow_surrogate(Z, target: Target, weights, rng, n_jobs, n_trees: int) -> Forest:
+    """Grow a small plain forest."""
     n, d = Z.shape
     axes = engine().Axes(max(1, int(np.sqrt(d))), np.empty(0))
     plan = TreePlan(make_columns(np.asfortranarray(Z), n_jobs), axes, n_draws=n)
-    seeds = tree_seeds(rng, N_TREES_TRIAL if trial else N_TREES)
+    seeds = tree_seeds(rng, n_trees)
     return grow_forest(
         lambda seed: plan, target, weights, seeds, Limits(), n_features=d, n_jobs=n_jobs
     )
@@ -182,8 +185,12 @@ class ForestSource:
         return cls.on(table.Z, table, target, rng, n_jobs)
 
     @classmethod
-    def on(cls, Z, table: Table, target: Target, rng, n_jobs) -> ForestSource:
-        forest = grow_surrogate(Z, target, table.weights, rng, n_jobs, trial=table.trial)
+    def on(
+        cls, Z, table: Table, target: Target, rng, n_jobs, n_trees: int | None = None
+    ) -> ForestSource:
+        if n_trees is None:
+            n_trees = N_TREES_TRIAL if table.trial else N_TREES
+        forest = grow_surrogate(Z, target, table.weights, rng, n_jobs, n_trees)
         return cls(forest, Differences(steps_of(Z, table.step), Z.min(axis=0), Z.max(axis=0)))
 
     def gradients(self, table: Table, target: Target, n_jobs) -> np.ndarray:
@@ -307,9 +314,12 @@ class KernelSource:
 def forest_sensitivities(table: Table, target: Target, rng, n_jobs) -> np.ndarray:
     """Return the mean squared derivatives of a small forest, by column.
 
-    The mean is over all rows, or over a random sample of a large table.
+    The mean is over all rows, or over a random sample of a large table. In wide tables the forest
+    has more trees: each tree tries only some of the columns, so the ranks of few trees are noisy.
     """
-    source = ForestSource.fit(table, target, rng, n_jobs)
+    n_trees = table.Z.shape[1] // COLUMNS_PER_TREE
+    n_trees = min(max(n_trees, N_TREES), MOST_RANKING_TREES)
+    source = ForestSource.on(table.Z, table, target, rng, n_jobs, n_trees)
     if len(table.Z) > SENSITIVITY_ROWS:
         some = np.sort(rng.choice(len(table.Z), SENSITIVITY_ROWS, replace=False))
         table, target = table.only(some), target.only(some)
