@@ -135,11 +135,13 @@ def test_few_columns_among_many_are_kept():
     target = np.sin(wide[:, 0] + wide[:, 1]) + wide[:, 2] ** 2
     fitted = {
         kept: JacobianKernelRegressor(n_columns=kept, random_state=0).fit(wide[:400], target[:400])
-        for kept in ("auto", None, 8)
+        for kept in ("auto", None, 8, 16)
     }
-    assert fitted["auto"].choice_.n_columns == fitted[8].choice_.n_columns == 8
+    chosen = fitted["auto"].choice_.n_columns
+    assert chosen in (8, 16)
     scores = {kept: model.score(wide[400:], target[400:]) for kept, model in fitted.items()}
-    assert scores["auto"] == scores[8] > scores[None]
+    assert scores["auto"] == scores[chosen] > scores[None]
+    assert scores[8] > scores[None]
     model = fitted[8]
     used = np.flatnonzero(model.feature_importances_)
     assert len(used) == 8

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 from sklearn.datasets import load_diabetes, load_wine
+from threadpoolctl import threadpool_info
 
 import jarf
 
@@ -47,7 +48,11 @@ def output(name: str) -> np.ndarray:
 def environment() -> dict[str, str]:
     """What the digits of the inexact ones depend on."""
     packages = {name: version(name) for name in ("numpy", "scipy", "scikit-learn")}
-    return {**packages, "machine": f"{platform.system()} {platform.machine()}"}
+    # OpenBLAS has kernels of its own for each kind of processor.
+    libraries = [part for part in threadpool_info() if part["user_api"] == "blas"]
+    kernels = {str(part.get("architecture")) for part in libraries}
+    machine = f"{platform.system()} {platform.machine()}"
+    return {**packages, "machine": machine, "blas": " ".join(sorted(kernels))}
 
 
 def names() -> list[str]:
