@@ -1,7 +1,10 @@
 """Cost of the Jacobian forest: against other forests, and its growth with rows and columns.
 
-    JARF_DATA=folder python benchmarks/jacobian.py [--only forests rows columns] [--markdown out.md]
+    JARF_DATA=folder python benchmarks/jacobian.py [--only study forests rows columns]
+        [--markdown out.md]
 
+``study``: CPU time of whole fits on the 20 tables of the study and of their stages, divided by that
+of a random forest: first split, at most 5,000 training rows, 200 trees, one thread.
 ``forests``: times of whole fits, race included, and of predictions on real tables, relative to
 scikit-learn's random forest with the same number of threads, one model after the other; with ydf's
 sparse oblique forest if it is installed. ``rows`` and ``columns``: times on synthetic data next to
@@ -17,8 +20,10 @@ import numpy as np
 from _sections import run_sections
 from scale import make_table
 from sklearn.ensemble import RandomForestClassifier
+from threadpoolctl import threadpool_limits
 
 from jarf import JacobianForestClassifier
+from jarf.bench import Setting, get_budget, get_dataset, get_method, make_split
 
 N_TREES, N_JOBS = 100, 2
 TABLES = ("phoneme", "spambase", "satimage", "magic", "letter", "electricity", "jannis")
@@ -94,6 +99,35 @@ def growth(sizes, make) -> list[dict]:
     return results
 
 
+STAGES = ("race", "calibration", "surrogates", "gradients", "fit")
+
+
+def study() -> list[dict]:
+    """Divide fits of the Jacobian forest and their stages by fits of a random forest."""
+    budget = get_budget("standard")
+    results: list[dict] = []
+    with threadpool_limits(1):
+        for name in budget.datasets:
+            dataset = get_dataset(name)
+            split = make_split(dataset, 0, 0, budget, seed=0)
+            setting = Setting(
+                task=split.task,
+                n_trees=budget.n_trees,
+                random_state=dataset.split_seed(0, 0, 0),
+                numeric=split.numeric,
+                n_train=len(split.X_train),
+            )
+            forest, ours, fast = (get_method(key).build(setting) for key in ("RF", "JF", "JF"))
+            fast.set_params(geometry="fast", calibrate=False)
+            rows = split.X_train, split.y_train
+            base, whole, short = (timed(model.fit, *rows)[1] for model in (forest, ours, fast))
+            stages = {stage: ours.stage_times_.get(stage, 0.0) / base for stage in STAGES}
+            results.append({"table": name, **stages, "whole": whole / base, "fast": short / base})
+    names = list(results[0])[1:]
+    medians = {name: float(np.median([row[name] for row in results])) for name in names}
+    return [*results, {"table": "median", **medians}]
+
+
 def rows() -> list[dict]:
     """Measure growth with the number of rows, at 20 columns."""
     return growth(ROWS, lambda n: make_table(n, 20))
@@ -104,7 +138,7 @@ def columns() -> list[dict]:
     return growth(COLUMNS, lambda d: make_table(2000, d))
 
 
-SECTIONS = {"forests": forests, "rows": rows, "columns": columns}
+SECTIONS = {"study": study, "forests": forests, "rows": rows, "columns": columns}
 
 
 if __name__ == "__main__":
