@@ -317,8 +317,7 @@ def forest_sensitivities(table: Table, target: Target, rng, n_jobs) -> np.ndarra
     The mean is over all rows, or over a random sample of a large table. In wide tables the forest
     has more trees: each tree tries only some of the columns, so the ranks of few trees are noisy.
     """
-    n_trees = table.Z.shape[1] // COLUMNS_PER_TREE
-    n_trees = min(max(n_trees, N_TREES), MOST_RANKING_TREES)
+    n_trees = min(max(table.Z.shape[1] // COLUMNS_PER_TREE, N_TREES), MOST_RANKING_TREES)
     source = ForestSource.on(table.Z, table, target, rng, n_jobs, n_trees)
     if len(table.Z) > SENSITIVITY_ROWS:
         some = np.sort(rng.choice(len(table.Z), SENSITIVITY_ROWS, replace=False))
