@@ -35,8 +35,8 @@ def _gain(results: Results, tables: dict[str, ResultTable]) -> Painter | None:
         "theory-gain",
         "Proposition A.2: gain of the best cut along a direction w against w' H0 w",
         "Each point is a direction of one draw: orange, the two leading eigenvectors of H0; grey, "
-        "axes and random directions. Proportionality (dashed, the exact factor of a linear "
-        "function and Gaussian rows) holds in small nodes, not always at the root.",
+        "axes and random directions. Dashed: proportionality, with the exact factor of a linear "
+        "function and Gaussian rows. Top: small nodes; bottom: the root.",
         figure,
     )
     for column, (name, points) in zip(axes.T, drawn.items(), strict=True):
